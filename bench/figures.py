@@ -65,11 +65,20 @@ def draw_trie() -> Figure:
     spots = {node: (float(tree.depth[node] - root), heights[node]) for node in nodes}
     for node in nodes[1:]:
         (x0, y0), (x1, y1) = spots[int(tree.parent[node])], spots[node]
-        ax.plot([x0, x0 + 0.5, x0 + 0.5, x1], [y0, y0, y1, y1], color="#8a8a8a", lw=1, zorder=1)
+        ax.plot(
+            [x0, x0 + 0.5, x0 + 0.5, x1],
+            [y0, y0, y1, y1],
+            color="#8a8a8a",
+            lw=1,
+            zorder=1,
+        )
     for node in nodes:
         _label(ax, *spots[node], words[node], style.BLUE if tree.inner[node] else None)
     ax.set(xlim=(-0.4, 3.45), ylim=(-1.35, max(heights.values()) + 0.5))
-    for x, text, colour in ((0.1, "forwarded", style.BLUE), (1.75, "read off its parent", None)):
+    for x, text, colour in (
+        (0.1, "forwarded", style.BLUE),
+        (1.75, "read off its parent", None),
+    ):
         _label(ax, x, -1.1, text, colour)
     ax.set_axis_off()
     return figure
@@ -87,9 +96,15 @@ def _heights(tree: Trie, nodes: range) -> dict[int, float]:
 
 
 def _label(ax: Axes, x: float, y: float, text: str, colour: str | None) -> None:
-    box = {"boxstyle": "round,pad=0.3", "facecolor": colour or "white", "edgecolor": style.INK}
+    box = {
+        "boxstyle": "round,pad=0.3",
+        "facecolor": colour or "white",
+        "edgecolor": style.INK,
+    }
     ink = "white" if colour else style.INK
-    ax.text(x, y, text, ha="center", va="center", fontsize=10, color=ink, bbox=box, zorder=2)
+    ax.text(
+        x, y, text, ha="center", va="center", fontsize=10, color=ink, bbox=box, zorder=2
+    )
 
 
 def draw_mask() -> Figure:
@@ -109,9 +124,18 @@ def draw_mask() -> Figure:
     names = [*words[: len(PREFIX)], *rows]
     ax.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90, fontsize=9)
     ax.set_yticks(np.arange(len(rows)) + 0.5, rows, fontsize=9)
-    ax.tick_params(length=0, pad=2, top=True, labeltop=True, bottom=False, labelbottom=False)
+    ax.tick_params(
+        length=0, pad=2, top=True, labeltop=True, bottom=False, labelbottom=False
+    )
     for row, position in enumerate(tree.depth[nodes]):
-        ax.text(sees.shape[1] + 0.8, row + 0.5, position, ha="center", va="center", fontsize=9)
+        ax.text(
+            sees.shape[1] + 0.8,
+            row + 0.5,
+            position,
+            ha="center",
+            va="center",
+            fontsize=9,
+        )
     ax.text(sees.shape[1] + 0.8, -0.3, "position", ha="center", rotation=90, fontsize=9)
     for side in ax.spines.values():
         side.set_visible(False)
@@ -131,7 +155,10 @@ def measured(results: dict[str, Any]) -> str:
     -------
     str
     """
-    machine, more = results["machine"], {one["workload"]["name"]: one for one in results["more"]}
+    machine, more = (
+        results["machine"],
+        {one["workload"]["name"]: one for one in results["more"]},
+    )
     ours = results["methods"][0]
     seconds, ceiling = number(ours["seconds"]), f"{machine['ceiling_gflops']:.0f}"
     differ = max(m["max_abs_diff"] for one in lists(results) for m in one["methods"])
@@ -152,7 +179,9 @@ def measured(results: dict[str, Any]) -> str:
 def lists(results: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the results of lists: GPT-2's, then those of other models, by the same methods."""
     names = [record["name"] for record in results["methods"]]
-    more = [one for one in results["more"] if [m["name"] for m in one["methods"]] == names]
+    more = [
+        one for one in results["more"] if [m["name"] for m in one["methods"]] == names
+    ]
     return [results, *more]
 
 
@@ -164,9 +193,13 @@ def draw_times(results: dict[str, Any]) -> Figure:
     for part, (result, colour) in enumerate(zip(compared, (style.BLUE, style.SKY))):
         times = [record["ratio_to_ours"] for record in result["methods"][1:]]
         places = np.arange(len(times)) + 0.38 * (part - 0.5)
-        bars = ax.barh(places, times, 0.36, color=colour, label=result["workload"]["model"])
+        bars = ax.barh(
+            places, times, 0.36, color=colour, label=result["workload"]["model"]
+        )
         ax.bar_label(bars, [number(value) for value in times], padding=3, fontsize=9)
-    ax.set_yticks(range(len(times)), [record["name"] for record in results["methods"][1:]])
+    ax.set_yticks(
+        range(len(times)), [record["name"] for record in results["methods"][1:]]
+    )
     ax.set(xscale="log", xlabel="times as long as ours", xlim=(1, 1000))
     ax.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
     ax.invert_yaxis()
@@ -222,7 +255,9 @@ def _prompts(result: dict[str, Any]) -> str:
 
 def _shared(records: list[dict[str, Any]]) -> list[str]:
     """Return a remark, in a list, where other programs took much of the processor's time."""
-    clock, used = (sum(r[name] for r in records) for name in ("seconds", "processor_seconds"))
+    clock, used = (
+        sum(r[name] for r in records) for name in ("seconds", "processor_seconds")
+    )
     if used > 0.95 * clock:
         return []
     first = records[0]
@@ -242,15 +277,27 @@ def number(value: float) -> str:
     >>> number(1733.2), number(41.53), number(7.567), number(0.123)
     ('1,733', '41.5', '7.57', '0.12')
     """
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return (
+        f"{value:,.0f}"
+        if value >= 100
+        else f"{value:.1f}"
+        if value >= 10
+        else f"{value:.2f}"
+    )
 
 
 def main() -> None:
     """Draw the pictures and write the measurements into the page."""
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
-    drawn = {"trie": draw_trie, "mask": draw_mask, "times": partial(draw_times, results)}
+    drawn = {
+        "trie": draw_trie,
+        "mask": draw_mask,
+        "times": partial(draw_times, results),
+    }
     style.use_style()
-    with mpl.rc_context({"svg.fonttype": "path"}):  # the picture alone knows how wide a word is
+    with mpl.rc_context(
+        {"svg.fonttype": "path"}
+    ):  # the picture alone knows how wide a word is
         for name, draw in drawn.items():
             figure = draw()
             figure.savefig(STATIC / f"scoring_{name}.svg", metadata={"Date": None})

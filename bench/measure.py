@@ -33,7 +33,8 @@ class Work:
     head_rows : int
         Tokens whose next word was asked for.
     pairs : int
-        A token and one that it attends to; inside a pass over a cache only those in the cache.
+        A token and one that it attends to; inside a pass over a cache only those in the
+        cache.
     """
 
     tokens: int = 0
@@ -60,7 +61,9 @@ def counted(model: LanguageModel) -> Iterator[Work]:
         ids = given["input_ids"] if "input_ids" in given else inputs[0]
         past = given.get("past_key_values")
         kept = past.get_seq_length() if past is not None else 0
-        work.pairs += ids.numel() * kept if kept else ids.numel() * (ids.shape[1] + 1) // 2
+        work.pairs += (
+            ids.numel() * kept if kept else ids.numel() * (ids.shape[1] + 1) // 2
+        )
 
     def embedded(module: Any, inputs: tuple, output: torch.Tensor) -> None:
         work.tokens += output.shape[:-1].numel()
@@ -114,9 +117,9 @@ def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[Spent, Any]:
 def operations(model: LanguageModel, work: Work, attention: bool = True) -> float:
     """Return the floating-point operations of a work's matrix products.
 
-    Two for each weight and token, and for each channel of a head's query-key and weight-value
-    products, with the keys alone that a token has to see; so a share of the ceiling that is made
-    from this number never counts what a mask then throws away.
+    Two for each weight and token, and for each channel of a head's query-key and
+    weight-value products, with the keys alone that a token has to see; so a share of
+    the ceiling that is made from this number never counts what a mask then throws away.
 
     Parameters
     ----------
@@ -129,12 +132,19 @@ def operations(model: LanguageModel, work: Work, attention: bool = True) -> floa
     -------
     float
     """
-    body = sum(rows * columns * count for (rows, columns), count in shapes(model).items())
+    body = sum(
+        rows * columns * count for (rows, columns), count in shapes(model).items()
+    )
     head = model.model.get_output_embeddings().weight.numel()
     config = model.model.config
-    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    size = (
+        getattr(config, "head_dim", None)
+        or config.hidden_size // config.num_attention_heads
+    )
     channels = 2 * config.num_hidden_layers * config.num_attention_heads * size
-    return 2.0 * (body * work.tokens + head * work.head_rows + attention * channels * work.pairs)
+    return 2.0 * (
+        body * work.tokens + head * work.head_rows + attention * channels * work.pairs
+    )
 
 
 def shapes(model: LanguageModel) -> Counter[tuple[int, int]]:
@@ -194,7 +204,11 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    names = [
+        line.partition(":")[2].strip()
+        for line in lines
+        if line.startswith("model name")
+    ]
     return f"{names[0]} ({platform.machine()})" if names else platform.machine()
 
 

@@ -1,7 +1,8 @@
 """The ways to score the same probes: the plain ones, the peers', and ours.
 
-Each takes a model and probes and returns, for each probe in order, the log-probabilities of its
-continuation's tokens; a peer that tells only their sum returns one value.
+Each takes a model and probes and returns, for each probe in order, the
+log-probabilities of its continuation's tokens; a peer that tells only their sum returns
+one value.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def ours(model: LanguageModel, probes: pd.DataFrame) -> Scores:
 
 def plain(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Scores:
     """Score with the helpers' plain batches: every row whole, the head on scored tokens only."""
-    return _in_batches(_rows(model, probes), size, lambda part: whole.score_batch(model, part))
+    return _in_batches(
+        _rows(model, probes), size, lambda part: whole.score_batch(model, part)
+    )
 
 
 def naive(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Scores:
@@ -39,21 +42,30 @@ def naive(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Scor
         ids, mask = whole.pad(model, [row.ids for row in batch])
         chances = model.model(input_ids=ids, attention_mask=mask).logits.log_softmax(-1)
         return [
-            [chances[i, at - 1, row.ids[at]].item() for at in range(row.start, len(row.ids))]
+            [
+                chances[i, at - 1, row.ids[at]].item()
+                for at in range(row.start, len(row.ids))
+            ]
             for i, row in enumerate(batch)
         ]
 
     return _in_batches(_rows(model, probes), size, run)
 
 
-def prefix_rows(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Scores:
+def prefix_rows(
+    model: LanguageModel, probes: pd.DataFrame, size: int = BATCH
+) -> Scores:
     """Score with the prefix in a cache, forwarded once, and a row for each subject and choice."""
     rows = _rows(model, probes)
     shared = min(min(_common(rows[0].ids, row.ids) for row in rows), rows[0].start - 1)
     with torch.inference_mode():
         prefix = torch.tensor([rows[0].ids[:shared]])
-        kept = model.model(input_ids=prefix, use_cache=True, logits_to_keep=1).past_key_values
-    return _in_batches(rows, size, lambda part: _after_prefix(model, kept, shared, part))
+        kept = model.model(
+            input_ids=prefix, use_cache=True, logits_to_keep=1
+        ).past_key_values
+    return _in_batches(
+        rows, size, lambda part: _after_prefix(model, kept, shared, part)
+    )
 
 
 @torch.inference_mode()
@@ -102,7 +114,9 @@ def minicons(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> S
     found: Scores = []
     for at in range(0, len(probes), size):
         batch = prompts[at : at + size], said[at : at + size]
-        found += peer.conditional_score(*batch, separator="", reduction=torch.Tensor.tolist)
+        found += peer.conditional_score(
+            *batch, separator="", reduction=torch.Tensor.tolist
+        )
     return found
 
 
@@ -117,14 +131,18 @@ def largest_difference(left: Scores, right: Scores) -> float:
 
 def _rows(model: LanguageModel, probes: pd.DataFrame) -> list[Row]:
     groups = list(zip(probes["item"], probes["variant"]))
-    return tokens.rows(model, list(probes["prompt"]), list(probes["continuation"]), groups)
+    return tokens.rows(
+        model, list(probes["prompt"]), list(probes["continuation"]), groups
+    )
 
 
 def _common(left: tuple[int, ...], right: tuple[int, ...]) -> int:
     return tokens.common_prefix(left, right)
 
 
-def _in_batches(rows: list[Row], size: int, run: Callable[[list[Row]], Scores]) -> Scores:
+def _in_batches(
+    rows: list[Row], size: int, run: Callable[[list[Row]], Scores]
+) -> Scores:
     """Return the scores of rows that are batched by length, in the order given."""
     found: dict[int, list[float]] = {}
     for batch in _batches(rows, size):

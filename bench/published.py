@@ -1,7 +1,7 @@
 """MONITOR's prompts through the published procedure and through ours.
 
-Wang et al. (2024) continue every prompt by itself: five beams, 15 new tokens, batches of one, the
-probabilities read along the way.
+Wang et al. (2024) continue every prompt by itself: five beams, 15 new tokens, batches
+of one, the probabilities read along the way.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def beams(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
     pad = model.tokenizer.pad_token_id
     found = []
     for prompt in probes["prompt"]:
-        inputs = model.tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+        inputs = model.tokenizer(
+            prompt, return_tensors="pt", return_token_type_ids=False
+        )
         said = model.model.generate(
             **inputs,
             num_beams=BEAMS,
@@ -71,9 +73,13 @@ def scored(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
     return list(probing.score(model, probes, progress=False)["logprobs"])
 
 
-def scored_and_continued(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
+def scored_and_continued(
+    model: LanguageModel, probes: pd.DataFrame
+) -> list[list[float]]:
     """Return the same, and write the greedy text that accuracy needs, as the chapter does."""
-    found = probing.score_and_generate(model, probes, max_new_tokens=NEW_TOKENS, progress=False)
+    found = probing.score_and_generate(
+        model, probes, max_new_tokens=NEW_TOKENS, progress=False
+    )
     return list(found["logprobs"])
 
 

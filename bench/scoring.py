@@ -1,8 +1,8 @@
 """Time the scoring against the plain ways and two peers: ``python -m bench.scoring``.
 
-One process, one number of threads, the same requests for every method. Ours is always measured
-whole; a slow method may be measured on the first requests and scaled by the count of requests,
-and its row says so.
+One process, one number of threads, the same requests for every method. Ours is always
+measured whole; a slow method may be measured on the first requests and scaled by the
+count of requests, and its row says so.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Method:
 METHODS = (
     Method(OURS, methods.ours, repeats=5, whole=True),
     Method("cached prefix, batch 16", methods.prefix_rows, whole=True),
-    Method("cached prefix, batch 64", partial(methods.prefix_rows, size=64), whole=True),
+    Method(
+        "cached prefix, batch 64", partial(methods.prefix_rows, size=64), whole=True
+    ),
     Method("plain, batch 16, choice's logits", methods.plain),
     Method("naive, batch 16, all logits", methods.naive),
     Method("lm-evaluation-harness, batch 16", methods.lm_eval, package="lm_eval"),
@@ -73,7 +75,8 @@ def compare(
     probes : DataFrame
         From `workloads.lists`.
     requests : int, optional
-        On how many requests, from the first on, the slow methods are measured; by default on all.
+        On how many requests, from the first on, the slow methods are measured; by
+        default on all.
     peers : bool
         Whether packages of others are measured too, those that are installed.
     repeats : int, optional
@@ -97,7 +100,9 @@ def compare(
         ours = [answers[i] for i in probes.index.get_indexer(given.index)]
         record["max_abs_diff"] = methods.largest_difference(found, ours)
         records.append({"name": _named(method), **record})
-        print(f"  {method.name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True)
+        print(
+            f"  {method.name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True
+        )
     return related(records, max(top, measure.ceiling(model)))
 
 
@@ -127,7 +132,9 @@ def measured(
         spent, found = measure.timed(lambda: run(model, probes), repeats)
     work = measure.Work(*(count // repeats for count in vars(work).values()))
     typical, scale = measure.median(spent.clock), requests / len(probes)
-    weights, all_products = (measure.operations(model, work, both) for both in (False, True))
+    weights, all_products = (
+        measure.operations(model, work, both) for both in (False, True)
+    )
     record = {
         "seconds": typical * scale,
         "tokens": round(work.tokens * scale),
@@ -155,7 +162,8 @@ def related(records: list[dict[str, Any]], top: float) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        With `ratio_to_ours`, how many times as long as the first, and the shares of the ceiling.
+        With `ratio_to_ours`, how many times as long as the first, and the shares of the
+        ceiling.
     """
     first, made = records[0]["seconds"], []
     for record in records:
@@ -193,11 +201,21 @@ def monitor(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
         record, _ = measured(model, given, run, times, len(probes))
         records.append({"name": name, **record})
         print(f"  {name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True)
-    workload = {"name": "MONITOR", "model": model.name, "facts": n_facts, "requests": len(probes)}
-    return {"workload": workload, "methods": related(records, max(top, measure.ceiling(model)))}
+    workload = {
+        "name": "MONITOR",
+        "model": model.name,
+        "facts": n_facts,
+        "requests": len(probes),
+    }
+    return {
+        "workload": workload,
+        "methods": related(records, max(top, measure.ceiling(model))),
+    }
 
 
-def lengthy(model: LanguageModel, shape: Shape, known: dict[str, Any]) -> dict[str, Any]:
+def lengthy(
+    model: LanguageModel, shape: Shape, known: dict[str, Any]
+) -> dict[str, Any]:
     """Return the cost of a whole relation by ours, and an estimate of the naive way.
 
     Parameters
@@ -205,7 +223,8 @@ def lengthy(model: LanguageModel, shape: Shape, known: dict[str, Any]) -> dict[s
     model : LanguageModel
     shape : Shape
     known : dict
-        The naive method's record on the first workload; its seconds a token are taken over.
+        The naive method's record on the first workload; its seconds a token are taken
+        over.
 
     Returns
     -------
@@ -224,7 +243,9 @@ def lengthy(model: LanguageModel, shape: Shape, known: dict[str, Any]) -> dict[s
         "tokens": tokens,
         "estimated": True,
     }
-    records = related([{"name": OURS, **record}, guess], max(top, measure.ceiling(model)))
+    records = related(
+        [{"name": OURS, **record}, guess], max(top, measure.ceiling(model))
+    )
     return {"workload": {"name": "a whole relation", **told}, "methods": records}
 
 
@@ -238,13 +259,22 @@ def _named(method: Method) -> str:
 def table(result: dict[str, Any]) -> str:
     """Return one workload's methods as a table for the terminal."""
     frame = pd.DataFrame(result["methods"])
-    columns = ["name", "seconds", "tokens", "ratio_to_ours", "ceiling_share", "max_abs_diff"]
+    columns = [
+        "name",
+        "seconds",
+        "tokens",
+        "ratio_to_ours",
+        "ceiling_share",
+        "max_abs_diff",
+    ]
     shown = frame.reindex(columns=columns).astype(object)
     forms = ("{}", "{:.2f}", "{:,}", "{:.1f}", "{:.0%}", "{:.1e}")
     for column, form in zip(columns, forms):
         shown[column] = [form.format(x) if pd.notna(x) else "" for x in shown[column]]
     marks = [r.get("estimated") or r.get("scaled") for r in result["methods"]]
-    shown["seconds"] = [f"~{s}" if mark else s for s, mark in zip(shown["seconds"], marks)]
+    shown["seconds"] = [
+        f"~{s}" if mark else s for s, mark in zip(shown["seconds"], marks)
+    ]
     title = ", ".join(f"{k} {v}" for k, v in result["workload"].items())
     right = ("left", *["right"] * (len(columns) - 1))
     return f"{title}\n{shown.to_markdown(index=False, colalign=right)}\n"
@@ -255,7 +285,10 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
     model = workloads.random_model(settings.seed)
     probing.method(model)  # the first time it makes a check, which is not to be timed
     probes = workloads.lists(model, LISTS, settings.seed)
-    told = {"name": "lists, randomly initialised GPT-2", **workloads.describe(model, probes)}
+    told = {
+        "name": "lists, randomly initialised GPT-2",
+        **workloads.describe(model, probes),
+    }
     print(told["name"], file=sys.stderr, flush=True)
     records = compare(model, probes, settings.requests, settings.peers)
     result = {
@@ -290,14 +323,26 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print the tables and write the results file."""
-    parser = argparse.ArgumentParser(prog="python -m bench.scoring", description=__doc__)
-    parser.add_argument("--threads", type=int, default=1, help="threads of every method")
-    parser.add_argument("--requests", type=int, default=32, help="of 800, for the slow methods")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.scoring", description=__doc__
+    )
+    parser.add_argument(
+        "--threads", type=int, default=1, help="threads of every method"
+    )
+    parser.add_argument(
+        "--requests", type=int, default=32, help="of 800, for the slow methods"
+    )
     parser.add_argument("--facts", type=int, default=200, help="of MONITOR")
-    parser.add_argument("--sample", type=int, default=20, help="of them, for the published way")
+    parser.add_argument(
+        "--sample", type=int, default=20, help="of them, for the published way"
+    )
     both = argparse.BooleanOptionalAction
-    parser.add_argument("--relation", action=both, default=True, help="390 subjects, by ours")
-    parser.add_argument("--peers", action=both, default=True, help="packages of others, too")
+    parser.add_argument(
+        "--relation", action=both, default=True, help="390 subjects, by ours"
+    )
+    parser.add_argument(
+        "--peers", action=both, default=True, help="packages of others, too"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=RESULTS)
     settings = parser.parse_args(arguments)

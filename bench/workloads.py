@@ -1,7 +1,7 @@
 """What the benchmark scores: models, and questions about atlas facts as lists with choices.
 
-A list is the prompt of Wu et al. (2025): known pairs of a relation, one a line, then a subject
-whose object is to be found among choices.
+A list is the prompt of Wu et al. (2025): known pairs of a relation, one a line, then a
+subject whose object is to be found among choices.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Shape:
     tokens : tuple of int
         The least and the most tokens of a choice.
     relation : str
-        The atlas relation that the pairs are taken from; P36 is that of countries and capitals.
+        The atlas relation that the pairs are taken from; P36 is that of countries and
+        capitals.
     """
 
     subjects: int = 8
@@ -48,7 +49,8 @@ class Shape:
 def tokenizer() -> PreTrainedTokenizerFast:
     """Return a byte-level BPE like GPT-2's, trained on the names of the atlas.
 
-    It is small, so that a capital has three or four tokens, as a person's name has in GPT-2's.
+    It is small, so that a capital has three or four tokens, as a person's name has in
+    GPT-2's.
     """
     facts = datasets.load("atlas")
     names = sorted({*facts["subject"], *facts["object"]})
@@ -103,7 +105,9 @@ def trained_model() -> LanguageModel | None:
     if "atlas-s" not in bundled.bundled():
         return None
     model = bundled.load("atlas-s", device="cpu", dtype="float32")
-    if model.tokenizer.pad_token is None:  # minicons pads, and would add a token to the model
+    if (
+        model.tokenizer.pad_token is None
+    ):  # minicons pads, and would add a token to the model
         model.tokenizer.pad_token = model.tokenizer.eos_token
     return model
 
@@ -122,7 +126,8 @@ def lists(model: LanguageModel, shape: Shape, seed: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``item, relation, variant, option, prompt, continuation, correct``; option 0 is correct.
+        ``item, relation, variant, option, prompt, continuation, correct``; option 0 is
+        correct.
     """
     facts = datasets.load("atlas", relations=[shape.relation])
     fewest, most = shape.tokens
@@ -134,16 +139,32 @@ def lists(model: LanguageModel, shape: Shape, seed: int = 0) -> pd.DataFrame:
     known = rest.iloc[rng.permutation(len(rest))[: shape.examples]]
     head = "".join(f"{s} -> {o}\n" for s, o in zip(known["subject"], known["object"]))
     names = sorted(set(fitting["object"]))
-    if len(asked) < shape.subjects or len(names) < shape.choices or len(known) < shape.examples:
-        raise ValueError(f"The relation {shape.relation} has too few facts for {shape}.")
+    if (
+        len(asked) < shape.subjects
+        or len(names) < shape.choices
+        or len(known) < shape.examples
+    ):
+        raise ValueError(
+            f"The relation {shape.relation} has too few facts for {shape}."
+        )
     rows = []
     for fact in asked.itertuples():
         others = [name for name in names if name != fact.object]
         drawn = [others[i] for i in rng.permutation(len(others))[: shape.choices - 1]]
         for option, name in enumerate([fact.object, *drawn]):
             prompt, said = f"{head}{fact.subject} ->", f" {name}"
-            rows.append((fact.fact, shape.relation, "list", option, prompt, said, option == 0))
-    columns = ["item", "relation", "variant", "option", "prompt", "continuation", "correct"]
+            rows.append(
+                (fact.fact, shape.relation, "list", option, prompt, said, option == 0)
+            )
+    columns = [
+        "item",
+        "relation",
+        "variant",
+        "option",
+        "prompt",
+        "continuation",
+        "correct",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-# Before torch is imported: on shared cores OpenMP's threads spin at every small matrix product, and
-# a minute becomes half an hour. What the user has set wins.
+# Before torch is imported: on shared cores OpenMP's threads spin at every small matrix
+# product, and a minute becomes half an hour. What the user has set wins.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
@@ -34,7 +34,9 @@ def check_columns(table, columns: Iterable[str], what: str) -> None:
     missing = [name for name in dict.fromkeys(columns) if name not in table.columns]
     if missing:
         many = "s" * (len(missing) > 1)
-        raise UserError(f"The table of {what} lacks the column{many} {', '.join(missing)}.")
+        raise UserError(
+            f"The table of {what} lacks the column{many} {', '.join(missing)}."
+        )
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """The command line: what each command takes, and what it calls.
 
-Imports stand inside the commands, so that help costs nothing; a user's mistake ends in status 2.
+Imports stand inside the commands, so that help costs nothing; a user's mistake ends in
+status 2.
 """
 
 import argparse
@@ -18,11 +19,26 @@ Commands = Mapping[str, tuple[Callable[[argparse.Namespace], int | None], str]]
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "archives": {"metavar": "FILE", "nargs": "+", "help": "as pack wrote them"},
     "files": {"metavar": "FILE", "nargs": "+", "help": "of lm-eval, Inspect, ..."},
-    "name": {"metavar": "MODEL", "help": "bundled name, folder, hub id or a server's address"},
-    "model": {"metavar": "MODEL", "nargs": "?", "help": "as measure takes it, weights not needed"},
-    "place": {"metavar": "RUN", "type": Path, "help": "a model's folder, such as runs/atlas-m"},
+    "name": {
+        "metavar": "MODEL",
+        "help": "bundled name, folder, hub id or a server's address",
+    },
+    "model": {
+        "metavar": "MODEL",
+        "nargs": "?",
+        "help": "as measure takes it, weights not needed",
+    },
+    "place": {
+        "metavar": "RUN",
+        "type": Path,
+        "help": "a model's folder, such as runs/atlas-m",
+    },
     "studies": {"metavar": "STUDY", "nargs": "*", "help": "all by default"},
-    "--runs": {"metavar": "FOLDER", "type": Path, "help": "of the runs; runs by default"},
+    "--runs": {
+        "metavar": "FOLDER",
+        "type": Path,
+        "help": "of the runs; runs by default",
+    },
     "--set": {"metavar": "name=value", "nargs": "*", "default": [], "help": "settings"},
     "--study": {
         "default": "multiplicity",
@@ -30,9 +46,21 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "multiplicity of several prompts, or knowledge_base of repeated answers to one",
     },
     "--json": {"action": "store_true", "help": "print one object, without intervals"},
-    "run": {"metavar": "RUN", "type": Path, "help": "a model's folder of runs, or an archive"},
-    "--beside": {"metavar": "RUN", "type": Path, "help": "of another model, on the same facts"},
-    "--width": {"type": float, "default": 0.1, "help": "of an interval, bound to bound; 0.1"},
+    "run": {
+        "metavar": "RUN",
+        "type": Path,
+        "help": "a model's folder of runs, or an archive",
+    },
+    "--beside": {
+        "metavar": "RUN",
+        "type": Path,
+        "help": "of another model, on the same facts",
+    },
+    "--width": {
+        "type": float,
+        "default": 0.1,
+        "help": "of an interval, bound to bound; 0.1",
+    },
     "--difference": {"type": float, "default": 0.1, "help": "between two models; 0.1"},
     "--organization": {"default": "unknown", "help": "who measured"},
     "--wordings": {"type": int, "help": "of each fact, or samples; as in the run"},
@@ -53,12 +81,16 @@ def measure(args: argparse.Namespace) -> None:
     from helpers.studies import STUDIES
 
     names = args.studies or list(STUDIES)
-    declared = {key: value for name in names for key, value in measuring.declared(name).items()}
+    declared = {
+        key: value for name in names for key, value in measuring.declared(name).items()
+    }
     given = read_settings(args.set, declared, "The studies have")
     folder = {"folder": args.runs} if args.runs else {}
     for study, place, summary in measuring.measure(args.name, names, given, **folder):
         whole = summary[summary["relation"] == "all"].drop(columns="relation")
-        print(f"{study}, with intervals of 95 %\n{_table(whole)}\nThe run is in {shown(place)}.")
+        print(
+            f"{study}, with intervals of 95 %\n{_table(whole)}\nThe run is in {shown(place)}."
+        )
         sys.stdout.flush()
 
 
@@ -85,7 +117,9 @@ def card(args: argparse.Namespace) -> None:
     from helpers.runs import sharing, shown
     from helpers.runs.sharing import card
 
-    for path in card.write(sharing.describe(args.place).record, args.folder or _results()):
+    for path in card.write(
+        sharing.describe(args.place).record, args.folder or _results()
+    ):
         print(shown(path))
 
 
@@ -130,7 +164,9 @@ def plan(args: argparse.Namespace) -> None:
     """Say how many facts an interval or a difference needs, from finished runs."""
     from helpers.runs import sharing
 
-    found = sharing.plan(args.run, args.beside, args.width, args.difference, args.wordings)
+    found = sharing.plan(
+        args.run, args.beside, args.width, args.difference, args.wordings
+    )
     found["paired"] = found["paired"].replace(0, "none")
     whole = {"for_width": "{:,.0f}".format, "for_difference": "{:,.0f}".format}
     print(found.to_string(index=False, float_format="{:.3f}".format, formatters=whole))
@@ -149,8 +185,12 @@ def devices(args: argparse.Namespace) -> None:
     print("\n".join(devices.found()))
     if args.model:
         need = devices.need(args.model, given["device"] or None, given["dtype"] or None)
-        long = devices.seconds(need.parameters, given["tokens"], need.device, need.number)
-        print(f"{need}\nReading {given['tokens']:,} tokens would take about {long:.3g} seconds.")
+        long = devices.seconds(
+            need.parameters, given["tokens"], need.device, need.number
+        )
+        print(
+            f"{need}\nReading {given['tokens']:,} tokens would take about {long:.3g} seconds."
+        )
 
 
 COMMANDS: Commands = {
@@ -171,7 +211,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(
-    top: argparse.ArgumentParser, commands: Commands, arguments: Sequence[str] | None = None
+    top: argparse.ArgumentParser,
+    commands: Commands,
+    arguments: Sequence[str] | None = None,
 ) -> int:
     """Parse the words of a command line, run its command and return the exit status."""
     args = top.parse_args(arguments)
@@ -181,7 +223,11 @@ def run(
         print(f"error: {printable(error)}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:  # a light install
-        if error.name is None or error.name.partition(".")[0] in ("helpers", "book", "notebooks"):
+        if error.name is None or error.name.partition(".")[0] in (
+            "helpers",
+            "book",
+            "notebooks",
+        ):
             raise
         print(
             f"error: {args.command} needs the package {error.name}: install the book's packages, "
@@ -193,7 +239,10 @@ def run(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("error: Interrupted: the same command goes on where this stopped.", file=sys.stderr)
+        print(
+            "error: Interrupted: the same command goes on where this stopped.",
+            file=sys.stderr,
+        )
         return 130
 
 
@@ -209,21 +258,29 @@ def parser(
     added = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (call, taken) in commands.items():
         said = call.__doc__.rstrip(".")
-        one = added.add_parser(name, description=call.__doc__, help=said[0].lower() + said[1:])
+        one = added.add_parser(
+            name, description=call.__doc__, help=said[0].lower() + said[1:]
+        )
         for argument in taken.split():
             one.add_argument(argument, **arguments[argument])
     return top
 
 
-def read_settings(words: Iterable[str], declared: Mapping[str, Any], taker: str) -> dict[str, Any]:
+def read_settings(
+    words: Iterable[str], declared: Mapping[str, Any], taker: str
+) -> dict[str, Any]:
     """Return what words like ``n_facts=30`` set, in the types of the defaults that are declared."""
     given = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
-            raise UserError(f"'{word}' sets nothing: write name=value, as in n_facts=30.")
+            raise UserError(
+                f"'{word}' sets nothing: write name=value, as in n_facts=30."
+            )
         if name in FIXED:
-            raise UserError(f"The parameter {name} is set with {FIXED[name]}, not by '{word}'.")
+            raise UserError(
+                f"The parameter {name} is set with {FIXED[name]}, not by '{word}'."
+            )
         if name not in declared:
             near = difflib.get_close_matches(name, declared, n=1)
             hint = f"did you mean {near[0]}? The" if near else "the"
@@ -233,7 +290,9 @@ def read_settings(words: Iterable[str], declared: Mapping[str, Any], taker: str)
         given[name] = read_value(name, text, declared[name])
         if isinstance(declared[name], int) and given[name] < LEAST.get(name, 0):
             least = LEAST.get(name, 0)
-            raise UserError(f"The parameter {name} is {given[name]}: give {least} or more.")
+            raise UserError(
+                f"The parameter {name} is {given[name]}: give {least} or more."
+            )
     return given
 
 

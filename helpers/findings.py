@@ -1,6 +1,7 @@
 """What a run found: a statistic in view, and its wording in ``notebooks/claims/<chapter>.yaml``.
 
-A chapter computes the statistic and names the claim, which is worded in one of three ways.
+A chapter computes the statistic and names the claim, which is worded in one of three
+ways.
 """
 
 from __future__ import annotations
@@ -107,9 +108,10 @@ def _decision(estimate: float, low: float, high: float) -> str:
 def wordings(chapter: str, folder: Path = CLAIMS) -> dict[str, dict[str, Any]]:
     """Return the wordings of a chapter's claims, and how their numbers are written.
 
-    A claim has ``holds, opposite, undecided`` and may have ``undefined``, ``main: true`` (it stands
-    at the chapter's start), ``null, digits, scale, unit`` as :func:`decide` takes them, and
-    ``heading``: by decision, what the section of its statistic is called in the book.
+    A claim has ``holds, opposite, undecided`` and may have ``undefined``, ``main:
+    true`` (it stands at the chapter's start), ``null, digits, scale, unit`` as
+    :func:`decide` takes them, and ``heading``: by decision, what the section of its
+    statistic is called in the book.
     """
     path = folder / f"{chapter}.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -118,10 +120,11 @@ def wordings(chapter: str, folder: Path = CLAIMS) -> dict[str, dict[str, Any]]:
 class Findings:
     """The findings of one run, in the order in which a chapter shows them.
 
-    ``found.opening()`` holds the place for the summary at a chapter's start; ``found(claim,
-    result)`` words a statistic, keeps the finding and returns it, to be shown; ``found.compare``
-    keeps a statistic without a sentence; ``found.summary(folder)`` fills the place with the main
-    findings and saves all; ``found.compared()`` is the table of everything that was compared.
+    ``found.opening()`` holds the place for the summary at a chapter's start;
+    ``found(claim, result)`` words a statistic, keeps the finding and returns it, to be
+    shown; ``found.compare`` keeps a statistic without a sentence;
+    ``found.summary(folder)`` fills the place with the main findings and saves all;
+    ``found.compared()`` is the table of everything that was compared.
     """
 
     def __init__(self, chapter: str = "") -> None:
@@ -135,13 +138,19 @@ class Findings:
         return iter(self._kept.values())
 
     def __call__(
-        self, claim: str | Finding, result: Any = None, main: bool = False, **words: object
+        self,
+        claim: str | Finding,
+        result: Any = None,
+        main: bool = False,
+        **words: object,
     ) -> Finding:
         """Word a statistic and keep the finding; ``words`` fill further places of the wording."""
         finding = claim
         if isinstance(claim, str):
             if claim not in self._words:
-                raise UserError(f'"{claim}" has no wording: add it to the claims of the chapter.')
+                raise UserError(
+                    f'"{claim}" has no wording: add it to the claims of the chapter.'
+                )
             told = dict(self._words[claim])
             main = told.pop("main", main)
             told.pop("heading", None)
@@ -165,13 +174,17 @@ class Findings:
     def compared(self) -> pd.DataFrame:
         """Return every statistic that was compared: label, estimate, interval, n, decision."""
         columns = ["what", "estimate", "low", "high", "n", "decision"]
-        return pd.DataFrame(self._rows, columns=columns).drop_duplicates("what", keep="last")
+        return pd.DataFrame(self._rows, columns=columns).drop_duplicates(
+            "what", keep="last"
+        )
 
     def opening(self) -> None:
         """Hold the place of the main findings, which the summary fills."""
         from IPython.display import HTML, display
 
-        waiting = HTML('<p class="finding">The findings follow when the run is done.</p>')
+        waiting = HTML(
+            '<p class="finding">The findings follow when the run is done.</p>'
+        )
         display(waiting, display_id=self._place)
 
     def summary(self, folder: Path | str) -> HTML:
@@ -179,11 +192,17 @@ class Findings:
         from IPython.display import HTML, display
 
         path, kept = Path(folder) / FILE, list(self)
-        text = json.dumps([_plain(finding) for finding in kept], indent=1, ensure_ascii=False)
+        text = json.dumps(
+            [_plain(finding) for finding in kept], indent=1, ensure_ascii=False
+        )
         with writing(path, "make room or give the folder free, then run again"):
             path.write_text(text + "\n", encoding="utf-8")
         main = [self._kept[name] for name in self._main]
-        opening = [finding for finding in main if finding.decision != UNDEFINED] or main or kept
+        opening = (
+            [finding for finding in main if finding.decision != UNDEFINED]
+            or main
+            or kept
+        )
         head = "<p><strong>What this run found</strong></p>"
         open_ones = [finding for finding in opening if finding.decision == UNDECIDED]
         note = DOTTED if open_ones else ""
@@ -202,7 +221,9 @@ def listed(*found: Finding, fold: str = "") -> HTML:
 
     text = _html(list(found)) if found else ""
     if fold:
-        text = f'<details class="tables"><summary>{escape(fold)}</summary>{text}</details>'
+        text = (
+            f'<details class="tables"><summary>{escape(fold)}</summary>{text}</details>'
+        )
     return HTML(text)
 
 
@@ -213,7 +234,10 @@ def load(folder: Path | str) -> list[Finding]:
         return []
     rows = json.loads(path.read_text(encoding="utf-8"))
     nothing = float("nan")
-    return [Finding(**{k: nothing if v is None else v for k, v in row.items()}) for row in rows]
+    return [
+        Finding(**{k: nothing if v is None else v for k, v in row.items()})
+        for row in rows
+    ]
 
 
 def _plain(finding: Finding) -> dict[str, object]:

@@ -1,8 +1,9 @@
 """Every class of the installed transformers that continues text, built small and tried.
 
-Each class is built with random weights, saved, and loaded as a user's model is. What it scores is
-compared with a plain loop, one text at a time, and what it writes with the library's own greedy
-generation. `python -m tests.architectures` writes the outcome to `book/architectures.csv`.
+Each class is built with random weights, saved, and loaded as a user's model is. What it
+scores is compared with a plain loop, one text at a time, and what it writes with the
+library's own greedy generation. `python -m tests.architectures` writes the outcome to
+`book/architectures.csv`.
 """
 
 from __future__ import annotations
@@ -35,11 +36,16 @@ from tests import tiny
 TABLE = Path(__file__).resolve().parent.parent / "book" / "architectures.csv"
 CAUSAL = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 SEQ2SEQ = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
-AUTO = {"causal": (CAUSAL, AutoModelForCausalLM), "seq2seq": (SEQ2SEQ, AutoModelForSeq2SeqLM)}
+AUTO = {
+    "causal": (CAUSAL, AutoModelForCausalLM),
+    "seq2seq": (SEQ2SEQ, AutoModelForSeq2SeqLM),
+}
 EXACT = 1e-5
 PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The"]
 _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-SIZES, FILLED, SPECIAL, UNTRIED = (_READ[n] for n in ("sizes", "filled", "special", "untried"))
+SIZES, FILLED, SPECIAL, UNTRIED = (
+    _READ[n] for n in ("sizes", "filled", "special", "untried")
+)
 
 
 def small(model_type: str, vocabulary: int) -> PretrainedConfig:
@@ -47,7 +53,9 @@ def small(model_type: str, vocabulary: int) -> PretrainedConfig:
     return _small(CONFIG_MAPPING[model_type], vocabulary, SPECIAL.get(model_type, {}))
 
 
-def _small(kind: type[PretrainedConfig], vocabulary: int, special: dict[str, Any]) -> Any:
+def _small(
+    kind: type[PretrainedConfig], vocabulary: int, special: dict[str, Any]
+) -> Any:
     default = kind()
     given = vars(default)
     layers = given.get("num_hidden_layers")
@@ -73,13 +81,19 @@ def _small(kind: type[PretrainedConfig], vocabulary: int, special: dict[str, Any
             sizes = (size for pattern, size in SIZES if re.fullmatch(pattern, name))
             if (size := next(sizes, None)) is not None:
                 found[name] = size if value is None else min(size, value)
-    own = {k: v for k, v in special.items() if not isinstance(found.get(k), PretrainedConfig)}
+    own = {
+        k: v
+        for k, v in special.items()
+        if not isinstance(found.get(k), PretrainedConfig)
+    }
     return kind(**found | own)
 
 
 def _layers(given: dict[str, Any], layers: int | None) -> list[int]:
     """Return the first layer of each kind that lists of a layer each tell apart; at least two."""
-    lists = [v for v in given.values() if isinstance(v, list | tuple) and len(v) == layers]
+    lists = [
+        v for v in given.values() if isinstance(v, list | tuple) and len(v) == layers
+    ]
     first: dict[tuple, int] = {}
     for at in range(layers or 0):
         first.setdefault(tuple(v[at] for v in lists if isinstance(v[at], str)), at)
@@ -103,7 +117,9 @@ def build(model_type: str, kind: str, vocabulary: int) -> transformers.PreTraine
 
 def outcome(model_type: str, kind: str) -> dict[str, Any]:
     """Return what became of a class: a row of the table."""
-    tokenizer = tiny.byte_tokenizer("bos") if kind == "causal" else tiny.piece_tokenizer()
+    tokenizer = (
+        tiny.byte_tokenizer("bos") if kind == "causal" else tiny.piece_tokenizer()
+    )
     found = {"model_type": model_type, "class": AUTO[kind][0][model_type], "kind": kind}
     if model_type in UNTRIED:
         return found | {"outcome": "not tried", "why": UNTRIED[model_type]}
@@ -114,7 +130,10 @@ def outcome(model_type: str, kind: str) -> dict[str, Any]:
         try:
             lm = models.load(folder, device="cpu")
         except UserError as error:
-            return found | {"outcome": "refused", "why": str(error).replace(folder, "The model")}
+            return found | {
+                "outcome": "refused",
+                "why": str(error).replace(folder, "The model"),
+            }
     difference, greedy = _difference(lm), _greedy(lm)
     way, kept = engine.scorer(lm).method, decoding.keeps_state(lm)
     told = {
@@ -124,7 +143,11 @@ def outcome(model_type: str, kind: str) -> dict[str, Any]:
         "difference": f"{difference:.0e}",
         "text_as": greedy,
     }
-    return found | told | ({"outcome": "wrong"} if difference > EXACT or not greedy else {})
+    return (
+        found
+        | told
+        | ({"outcome": "wrong"} if difference > EXACT or not greedy else {})
+    )
 
 
 def _difference(lm: LanguageModel) -> float:
@@ -137,16 +160,29 @@ def _difference(lm: LanguageModel) -> float:
     rows = []
     for head in (text(20), text(3)):
         for number in (1, 2):
-            before, source = head + text(number), text(6 + number) if lm.kind == "seq2seq" else ()
+            before, source = (
+                head + text(number),
+                text(6 + number) if lm.kind == "seq2seq" else (),
+            )
             rows += [Row(before + text(n), len(before), source) for n in (1, 2, 3)]
-    scored = {row: values for part in engine.scorer(lm).score(rows) for row, values in part.items()}
-    alone = {row: tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows}
-    return max(abs(a - b) for row in rows for a, b in zip(scored[row], alone[row], strict=True))
+    scored = {
+        row: values
+        for part in engine.scorer(lm).score(rows)
+        for row, values in part.items()
+    }
+    alone = {
+        row: tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows
+    }
+    return max(
+        abs(a - b) for row in rows for a, b in zip(scored[row], alone[row], strict=True)
+    )
 
 
 def _greedy(lm: LanguageModel) -> str:
     """Return which of the library's ways to write greedily gives the same texts; "" if none."""
-    said = generate(lm, PROMPTS, max_new_tokens=7, stop=("never such a string",), progress=False)
+    said = generate(
+        lm, PROMPTS, max_new_tokens=7, stop=("never such a string",), progress=False
+    )
     read = tokens.prompt_ids(lm, PROMPTS)
     for name, write in GREEDY.items():
         found = []
@@ -155,7 +191,11 @@ def _greedy(lm: LanguageModel) -> str:
                 written = write(lm, torch.tensor([ids]))
             except Exception:  # generate() does not know the class
                 break
-            ends = [at for at, token in enumerate(written) if token == lm.tokenizer.eos_token_id]
+            ends = [
+                at
+                for at, token in enumerate(written)
+                if token == lm.tokenizer.eos_token_id
+            ]
             found.append(tokens.pieces(lm, written[: min(ends, default=7)]))
         if found == list(said["tokens"]):
             return name
@@ -164,7 +204,12 @@ def _greedy(lm: LanguageModel) -> str:
 
 def _generate(lm: LanguageModel, ids: torch.Tensor, **settings: Any) -> list[int]:
     """Return what the library's greedy generation adds to a text."""
-    settings |= {"do_sample": False, "num_beams": 1, "max_new_tokens": 7, "pad_token_id": 2}
+    settings |= {
+        "do_sample": False,
+        "num_beams": 1,
+        "max_new_tokens": 7,
+        "pad_token_id": 2,
+    }
     whole = lm.model.generate(ids, attention_mask=torch.ones_like(ids), **settings)
     return whole[0, 1 if lm.kind == "seq2seq" else ids.shape[1] :].tolist()
 
@@ -177,7 +222,9 @@ def _loop(lm: LanguageModel, ids: torch.Tensor) -> list[int]:
         before, text = {"input_ids": ids}, torch.tensor([tokens.decoder_start(lm)])
     name = "decoder_input_ids" if before else "input_ids"
     for _ in range(7):
-        chosen = lm.model(**before, **{name: text}, use_cache=False).logits[0, -1].argmax()
+        chosen = (
+            lm.model(**before, **{name: text}, use_cache=False).logits[0, -1].argmax()
+        )
         text = torch.cat([text, chosen[None, None]], dim=1)
     return text[0, -7:].tolist()
 
@@ -198,9 +245,19 @@ def survey(names: Iterable[str] = ()) -> pd.DataFrame:
             if not wanted or name in wanted:
                 print(f"{kind} {name}", file=sys.stderr)
                 rows.append(outcome(name, kind))
-    columns = ["model_type", "class", "kind", "outcome", "batches", "state", "difference"]
+    columns = [
+        "model_type",
+        "class",
+        "kind",
+        "outcome",
+        "batches",
+        "state",
+        "difference",
+    ]
     columns += ["text_as", "why"]
-    found = pd.DataFrame([{name: row.get(name, "") for name in columns} for row in rows], dtype=str)
+    found = pd.DataFrame(
+        [{name: row.get(name, "") for name in columns} for row in rows], dtype=str
+    )
     return found.assign(transformers=transformers.__version__)
 
 

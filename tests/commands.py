@@ -5,7 +5,9 @@ import sys
 from typing import Any
 
 
-def call(*words: object, code: int | None = 0, **how: Any) -> subprocess.CompletedProcess[str]:
+def call(
+    *words: object, code: int | None = 0, **how: Any
+) -> subprocess.CompletedProcess[str]:
     """Return a program that has ended, with this code unless it is None."""
     told = [str(word) for word in words]
     done = subprocess.run(told, capture_output=True, text=True, check=False, **how)

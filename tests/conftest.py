@@ -25,7 +25,13 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 # What takes longest begins first, so that no process waits for another in the end.
-FIRST = ("test_books.py", "test_planted.py", "chapters", "test_live.py", "test_security.py")
+FIRST = (
+    "test_books.py",
+    "test_planted.py",
+    "chapters",
+    "test_live.py",
+    "test_security.py",
+)
 FIRST += ("tools", "test_reading.py", "faults", "test_wheel.py")
 
 
@@ -65,7 +71,10 @@ def _torch_as_it_was():
 
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     yield
-    assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == before
+    assert (
+        torch.get_num_threads(),
+        torch.are_deterministic_algorithms_enabled(),
+    ) == before
 
 
 @pytest.fixture(autouse=True)
@@ -80,9 +89,13 @@ def _models_are_checked(monkeypatch, tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser():
     """Return a browser; skip where none is installed."""
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    path = os.environ.get("CHROMIUM") or next(
+        filter(None, map(shutil.which, BROWSERS)), None
+    )
     if path is None:
-        pytest.skip("no browser is installed: apt-get install chromium, or set CHROMIUM to one")
+        pytest.skip(
+            "no browser is installed: apt-get install chromium, or set CHROMIUM to one"
+        )
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
             executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]

@@ -1,7 +1,8 @@
 """Every reader of strangers' files, given files that are broken in every way one can think of.
 
-Each gives a table or one sentence, in bounded time and memory. ``python -m tests.fuzz --minutes N``
-goes on for as long as one likes and prints each input that does neither; the tests take a few.
+Each gives a table or one sentence, in bounded time and memory. ``python -m tests.fuzz
+--minutes N`` goes on for as long as one likes and prints each input that does neither;
+the tests take a few.
 """
 
 import argparse
@@ -36,10 +37,55 @@ from notebooks.analysis import lpaqa
 from tests import tool_logs
 
 SECONDS, BYTES = 60, 3 * 2**30  # for one input; more than the process has at its start
-ODD = [None, True, 5, -1, 1e400, float("nan"), "", " ", "²", "\ud800", "\x1b[2J\x00", "-" * 10**5]
-ODD += ["9" * 5000, "[" * 10**5, [], [[]], {}, {"a": None}, "x" * 10**5, 10**400, -0.0, "nan"]
-BYTES_OF = [b"[" * 10**5, b"9" * 5000, b'"', b"\\", b"\xff", b"\x00", b"\r", b",", b"NaN", b"\n"]
-BYTES_OF += [b'"\\ud800"', b"-Infinity", b"null", "²".encode(), b"{", b"}", b"]", b"1e999", b"|"]
+ODD = [
+    None,
+    True,
+    5,
+    -1,
+    1e400,
+    float("nan"),
+    "",
+    " ",
+    "²",
+    "\ud800",
+    "\x1b[2J\x00",
+    "-" * 10**5,
+]
+ODD += [
+    "9" * 5000,
+    "[" * 10**5,
+    [],
+    [[]],
+    {},
+    {"a": None},
+    "x" * 10**5,
+    10**400,
+    -0.0,
+    "nan",
+]
+BYTES_OF = [
+    b"[" * 10**5,
+    b"9" * 5000,
+    b'"',
+    b"\\",
+    b"\xff",
+    b"\x00",
+    b"\r",
+    b",",
+    b"NaN",
+    b"\n",
+]
+BYTES_OF += [
+    b'"\\ud800"',
+    b"-Infinity",
+    b"null",
+    "²".encode(),
+    b"{",
+    b"}",
+    b"]",
+    b"1e999",
+    b"|",
+]
 
 
 def answered(path):
@@ -71,7 +117,8 @@ def documents(path):
 
 SAMPLES = Path(__file__).parent / "strangers"  # a folder of whole files for each reader
 STAMP = f"{tool_logs.STAMP}.json"
-# A reader: the file that is broken, what is given to it ("" is the folder), and what reads that.
+# A reader: the file that is broken, what is given to it ("" is the folder), and what
+# reads that.
 READERS = {
     "facts": ("P1.json", "", datasets.load),
     "choices.csv": ("train.csv", "", datasets.load),
@@ -101,7 +148,11 @@ READERS = {
     "archive": ("a.zip", "a.zip", sharing.verify),
     "manifest": ("m/monitor/run.json", "", runs),
     "adapter": ("adapter_config.json", "", lambda folder: adapters.base(folder, "m")),
-    "index": (checkpoints.INDEX, "", lambda folder: checkpoints.weight_files(folder, "m")),
+    "index": (
+        checkpoints.INDEX,
+        "",
+        lambda folder: checkpoints.weight_files(folder, "m"),
+    ),
     "answer": ("answer.json", "answer.json", answered),
 }
 
@@ -159,7 +210,9 @@ def tried(name, seed, folder):
     if seed is not None:
         data = (folder / file).read_bytes()
         inside = file.endswith((".eval", ".zip")) and chance.random() < 0.7
-        (folder / file).write_bytes(_inside(data, chance) if inside else broken(data, chance))
+        (folder / file).write_bytes(
+            _inside(data, chance) if inside else broken(data, chance)
+        )
     signal.signal(signal.SIGALRM, _late)
     signal.alarm(SECONDS)
     try:
@@ -179,7 +232,11 @@ def _inside(data, chance):
     """Break a member of an archive; its manifest is signed again."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    name = archive_.MANIFEST if archive_.MANIFEST in members else chance.choice(sorted(members))
+    name = (
+        archive_.MANIFEST
+        if archive_.MANIFEST in members
+        else chance.choice(sorted(members))
+    )
     members[name] = broken(members[name].replace(b"\n", b""), chance)
     with contextlib.suppress(ValueError, AttributeError, RecursionError):
         record = json.loads(members[name])
@@ -217,14 +274,18 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 said = tried(name, seed, Path(folder))
             counts[name, said if len(said) < 9 else "failed"] += 1
-            last = [line for line in said.splitlines() if line.startswith("  File")][-1:]
+            last = [line for line in said.splitlines() if line.startswith("  File")][
+                -1:
+            ]
             if len(said) > 9 and (name, *last) not in seen:
                 seen.add((name, *last))
                 print(f"{name}, seed {seed}:\n{said}", flush=True)
         seed += 1
     print(pd.Series(counts).to_string())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    print(f"{sum(counts.values()):,} inputs, at most {peak:,} MiB, {len(seen)} ways to fail")
+    print(
+        f"{sum(counts.values()):,} inputs, at most {peak:,} MiB, {len(seen)} ways to fail"
+    )
     return 1 if seen else 0
 
 

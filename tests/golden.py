@@ -1,7 +1,8 @@
 """Compare the numbers of two folders of runs: ``python -m tests.golden runs-before runs-after``.
 
-Every ``metrics.parquet`` must be there in both, with the same rows and with numbers that are equal
-to 1e-12; every ``findings.json`` with the same claims, decisions and sentences.
+Every ``metrics.parquet`` must be there in both, with the same rows and with numbers
+that are equal to 1e-12; every ``findings.json`` with the same claims, decisions and
+sentences.
 """
 
 import json
@@ -30,17 +31,27 @@ def differing(before: Path, after: Path) -> list[str]:
     apart = both[(both["was"] != both["is"]) & ~both.isna().all(axis=1)]
     numbers = apart.apply(pd.to_numeric, errors="coerce").astype(float)
     apart = apart[~((numbers["was"] - numbers["is"]).abs() <= TOLERANCE)]
-    return [f"{place}: was {row['was']}, is {row['is']}" for place, row in apart.iterrows()]
+    return [
+        f"{place}: was {row['was']}, is {row['is']}" for place, row in apart.iterrows()
+    ]
 
 
 def main(old: str, new: str) -> int:
     """Print what differs; return 1 if anything does, or if nothing could be compared."""
     tops, found = (Path(old), Path(new)), []
-    names = [{p.relative_to(top) for name in FILES for p in top.rglob(name)} for top in tops]
+    names = [
+        {p.relative_to(top) for name in FILES for p in top.rglob(name)} for top in tops
+    ]
     found += [f"{path}: not in both" for path in sorted(names[0] ^ names[1])]
     for path in sorted(names[0] & names[1]):
-        found += [f"{path}, {what}" for what in differing(tops[0] / path, tops[1] / path)]
-    print(*found, f"{len(names[0] & names[1])} files compared, {len(found)} differ", sep="\n")
+        found += [
+            f"{path}, {what}" for what in differing(tops[0] / path, tops[1] / path)
+        ]
+    print(
+        *found,
+        f"{len(names[0] & names[1])} files compared, {len(found)} differ",
+        sep="\n",
+    )
     return int(bool(found) or not names[0] & names[1])
 
 

@@ -9,7 +9,8 @@ from transformers import PreTrainedTokenizerFast
 
 from tests import tiny
 
-# Each would leave a mark: a variable in the page, an element, a request, a formula, a link.
+# Each would leave a mark: a variable in the page, an element, a request, a formula, a
+# link.
 STRINGS = (
     "<script>hit=1</script>",
     "<img src=x onerror=hit=1>",
@@ -41,7 +42,9 @@ def model(folder: Path) -> Path:
     made = tiny.network("llama", 0, vocab_size=len(words), max_position_embeddings=2048)
     says = words.convert_tokens_to_ids(f" {SAID[1]}")
     with torch.no_grad():
-        made.model.embed_tokens.weight[:, 0] = 3.0  # in every hidden state, a large first number
+        made.model.embed_tokens.weight[:, 0] = (
+            3.0  # in every hidden state, a large first number
+        )
         made.lm_head.weight[:, 0] = 0.0  # which speaks for one token alone
         made.lm_head.weight[says, 0] = 5.0
     path = folder / FOLDER
@@ -68,7 +71,11 @@ def facts(folder: Path) -> Path:
         lines = [{"relations": frames}]
         for number in range(N):
             wrong = [_said(number + step) for step in range(1, 6)]
-            fact = {"subject": _word("s", number), "object": _said(number), "taxonomy": wrong}
+            fact = {
+                "subject": _word("s", number),
+                "object": _said(number),
+                "taxonomy": wrong,
+            }
             lines.append(fact)
         text = "\n".join(map(json.dumps, lines)) + "\n"
         (path / f"{relation}.json").write_text(text, encoding="utf-8")

@@ -1,7 +1,7 @@
 """A small Hugging Face hub in this process: commits, branches, tags, files, and its failures.
 
-It speaks what huggingface_hub asks for to fetch a model: a revision's commit, its tree, its
-branches and tags, and files, whole or from a byte on. It offers no xet storage.
+It speaks what huggingface_hub asks for to fetch a model: a revision's commit, its tree,
+its branches and tags, and files, whole or from a byte on. It offers no xet storage.
 """
 
 import hashlib
@@ -16,8 +16,12 @@ from urllib.parse import unquote, urlsplit
 
 from tests.local_server import LocalServer, send
 
-API = re.compile(r"/api/models/(?P<repo>[^/]+/[^/]+)/(?P<what>revision|tree)(/(?P<rev>[^/]+))?")
-FILE = re.compile(r"/(?P<repo>[^/]+/[^/]+)/(?P<what>resolve)/(?P<rev>[^/]+)/(?P<file>.+)")
+API = re.compile(
+    r"/api/models/(?P<repo>[^/]+/[^/]+)/(?P<what>revision|tree)(/(?P<rev>[^/]+))?"
+)
+FILE = re.compile(
+    r"/(?P<repo>[^/]+/[^/]+)/(?P<what>resolve)/(?P<rev>[^/]+)/(?P<file>.+)"
+)
 
 
 @dataclass
@@ -34,17 +38,24 @@ class HubServer(LocalServer):
 
     def __init__(self):
         self.repositories = {}
-        self.fault = None  # a function of the request that answers it, and says so, or does not
+        self.fault = (
+            None  # a function of the request that answers it, and says so, or does not
+        )
         self.requests = []
         self.served = Counter()  # bytes of the files' bodies, by name
 
     def push(self, repo, folder, branch="main", tag=None):
         """Add a commit with a folder's files to a branch; return it."""
-        files = {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+        files = {
+            path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())
+        }
         digest = hashlib.sha1(repo.encode())
         for name, content in files.items():
             digest.update(name.encode() + content)
-        commit, found = digest.hexdigest(), self.repositories.setdefault(repo, Repository())
+        commit, found = (
+            digest.hexdigest(),
+            self.repositories.setdefault(repo, Repository()),
+        )
         found.commits[commit] = files
         found.branches[branch] = commit
         if tag:
@@ -79,7 +90,9 @@ class HubServer(LocalServer):
             files = repository.commits[commit].items()
             send(request, 200, [entry(name, content) for name, content in files])
         elif request.file not in repository.commits[commit]:
-            refuse(request, 404, "EntryNotFound", "Entry not found", X_Repo_Commit=commit)
+            refuse(
+                request, 404, "EntryNotFound", "Entry not found", X_Repo_Commit=commit
+            )
         else:
             self.file(request, repository.commits[commit][request.file], commit)
 
@@ -95,7 +108,9 @@ class HubServer(LocalServer):
             "Accept-Ranges": "bytes",
         }
         if first:
-            headers["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
+            headers["Content-Range"] = (
+                f"bytes {start}-{len(content) - 1}/{len(content)}"
+            )
         for name, value in headers.items():
             request.send_header(name, str(value))
         request.end_headers()
@@ -115,7 +130,14 @@ def entry(name, content):
 
 def refuse(request, status, code, said, **headers):
     """Refuse a request as the hub does."""
-    send(request, status, {"error": said}, X_Error_Code=code, X_Error_Message=said, **headers)
+    send(
+        request,
+        status,
+        {"error": said},
+        X_Error_Code=code,
+        X_Error_Message=said,
+        **headers,
+    )
 
 
 def hang_up(request, reset):

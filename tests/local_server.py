@@ -15,7 +15,9 @@ class LocalServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            wbufsize = -1  # headers and body leave together, or each answer waits for a timer
+            wbufsize = (
+                -1
+            )  # headers and body leave together, or each answer waits for a timer
 
             def log_message(self, *args):
                 pass
@@ -32,7 +34,9 @@ class LocalServer:
         self.http = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
         self.http.daemon_threads = True
         self.port = self.http.server_address[1]
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(
+            target=self.http.serve_forever, args=(0.02,), daemon=True
+        ).start()
         return self
 
     def __exit__(self, *error):

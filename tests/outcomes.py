@@ -33,7 +33,10 @@ def _save(folder: Path, model: transformers.PreTrainedModel, tokenizer) -> Path:
 
 
 def _ids(tokenizer) -> dict[str, int]:
-    return {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    return {
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+    }
 
 
 def ignorant(folder: Path) -> Path:
@@ -93,7 +96,9 @@ def talkative(folder: Path, steps: int = 150) -> Path:
         texts = [torch.tensor(a + b) for a, b in zip(asked, said)]
         labels = [torch.tensor([-100] * len(a) + b) for a, b in zip(asked, said)]
         pad = torch.nn.utils.rnn.pad_sequence
-        given = pad(texts, batch_first=True)  # on the right, where no real token sees it
+        given = pad(
+            texts, batch_first=True
+        )  # on the right, where no real token sees it
         model(input_ids=given, labels=pad(labels, True, -100)).loss.backward()
         optimiser.step()
         optimiser.zero_grad()
@@ -119,7 +124,9 @@ def state_space(folder: Path) -> Path:
     tokenizer = _tokenizer()
     torch.manual_seed(0)
     sizes = {"hidden_size": 64, "num_hidden_layers": 1, "state_size": 4}
-    config = transformers.MambaConfig(**sizes, **_ids(tokenizer), vocab_size=len(tokenizer))
+    config = transformers.MambaConfig(
+        **sizes, **_ids(tokenizer), vocab_size=len(tokenizer)
+    )
     return _save(folder, transformers.MambaForCausalLM(config), tokenizer)
 
 

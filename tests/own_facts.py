@@ -15,7 +15,11 @@ def write(
     """Write `n` facts of a relation with one question, and return their folder."""
     folder.mkdir(exist_ok=True)
     rows = [
-        {"subject": f"book {k}", "object": f"writer {k % n_objects}", "taxonomy": list(wrong)}
+        {
+            "subject": f"book {k}",
+            "object": f"writer {k % n_objects}",
+            "taxonomy": list(wrong),
+        }
         for k in range(n)
     ]
     lines = map(json.dumps, [{"relations": ["Who wrote [X]?"]}, *rows])

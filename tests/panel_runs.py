@@ -33,7 +33,9 @@ def ask(folder: Path, chapter: str, lm, **changed) -> Path:
     source = datasets.source(run.parameters["dataset"] if entry else "atlas")
     described = {"model": models.describe(lm), "dataset": source}
     extra = {"panel": entry}
-    return runs.save(run, answers=answers, metrics=answers[["item"]], **described, extra=extra)
+    return runs.save(
+        run, answers=answers, metrics=answers[["item"]], **described, extra=extra
+    )
 
 
 def family(folder: Path, names: tuple[str, ...] = ("atlas-xs", "atlas-s")) -> Path:

@@ -1,8 +1,9 @@
 """Check the checks: plant faults that anyone could make, one at a time, and see which test fails.
 
-Each fault of `planted.toml` is planted in a copy of the package and its tests, in a temporary
-folder. First the tests of its package that name the module run, then its docstrings' examples, and
-only if these hold, everything fast that rests on it. Run as `python -m tests.planted`.
+Each fault of `planted.toml` is planted in a copy of the package and its tests, in a
+temporary folder. First the tests of its package that name the module run, then its
+docstrings' examples, and only if these hold, everything fast that rests on it. Run as
+`python -m tests.planted`.
 """
 
 import os
@@ -17,7 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("helpers", "tests", "book", "notebooks")  # some tests read the pages and templates
+COPIED = (
+    "helpers",
+    "tests",
+    "book",
+    "notebooks",
+)  # some tests read the pages and templates
 PACKAGES = ("metrics", "stats", "probing", "prompts")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.M)
 
@@ -40,7 +46,9 @@ def faulty(fault: Fault) -> str:
     """Return the source of a module with the fault, which must have one place and compile."""
     source = (ROOT / "helpers" / fault.module).read_text(encoding="utf-8")
     if (times := source.count(fault.right)) != 1:
-        raise ValueError(f"{fault.right!r} stands in {fault.module} {times} times, not once")
+        raise ValueError(
+            f"{fault.right!r} stands in {fault.module} {times} times, not once"
+        )
     changed = source.replace(fault.right, fault.wrong)
     compile(changed, fault.module, "exec")
     return changed
@@ -57,10 +65,14 @@ def first_failure(tests: list[str], fault: Fault | None = None) -> str:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         for name in COPIED:
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("_build"))
+            shutil.copytree(
+                ROOT / name, copy / name, ignore=shutil.ignore_patterns("_build")
+            )
         shutil.copy(ROOT / ".pytest.ini", copy)
         if fault is not None:
-            (copy / "helpers" / fault.module).write_text(faulty(fault), encoding="utf-8")
+            (copy / "helpers" / fault.module).write_text(
+                faulty(fault), encoding="utf-8"
+            )
         options = ["-x", "-q", "--hypothesis-seed=0"]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
@@ -78,9 +90,16 @@ def first_failure(tests: list[str], fault: Fault | None = None) -> str:
 def _stages(module: str) -> Iterator[list[str]]:
     """Yield which tests to run, one list after the other, while none fails."""
     package, stem = module.partition("/")[0], Path(module).stem
-    files = [path.relative_to(ROOT) for path in sorted(ROOT.glob(f"tests/{package}/test_*.py"))]
+    files = [
+        path.relative_to(ROOT)
+        for path in sorted(ROOT.glob(f"tests/{package}/test_*.py"))
+    ]
     word = re.compile(rf"\b(?:test_)?{stem}\b")
-    named = [str(f) for f in files if word.search(f"{f}\n{(ROOT / f).read_text(encoding='utf-8')}")]
+    named = [
+        str(f)
+        for f in files
+        if word.search(f"{f}\n{(ROOT / f).read_text(encoding='utf-8')}")
+    ]
     named.sort(key=lambda name: not name.endswith(f"/test_{stem}.py"))
     yield [*named, f"helpers/{module}"]
     yield [f"tests/{name}" for name in PACKAGES]
@@ -92,7 +111,9 @@ def main() -> int:
     caught = {}
     for fault in faults():
         caught[fault] = caught_by(fault)
-        print(f"{fault.module}: {fault.what}\n    {caught[fault] or 'MISSED'}", flush=True)
+        print(
+            f"{fault.module}: {fault.what}\n    {caught[fault] or 'MISSED'}", flush=True
+        )
     tests = sorted(set(caught.values()) - {""})
     if failing := first_failure(tests) if tests else "":
         print(f"{failing} fails without a fault too")

@@ -15,7 +15,9 @@ Block = tuple[str, str]  # code, and what it prints
 
 def blocks(page: str) -> list[Block]:
     """Return the examples of a page, in order."""
-    return re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", page, re.DOTALL)
+    return re.findall(
+        r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", page, re.DOTALL
+    )
 
 
 def run(examples: Sequence[Block], folder: Path) -> tuple[list[str], dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Small saved runs of the four measures' chapters, as their notebooks leave them, without a model.
 
-A model is right where its ability exceeds the difficulty of a fact; the numbers that a chapter
-saves for the run are worked out here in numpy, apart from the code under test.
+A model is right where its ability exceeds the difficulty of a fact; the numbers that a
+chapter saves for the run are worked out here in numpy, apart from the code under test.
 """
 
 from functools import partial
@@ -40,7 +40,12 @@ def write(
     folder: Path,
     model: str,
     ability: float,
-    chapters: tuple[str, ...] = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity"),
+    chapters: tuple[str, ...] = (
+        "monitor",
+        "knowledge_base",
+        "latent_knowledge",
+        "multiplicity",
+    ),
     size: int = 1_000_000,
     n: int = 8,
     first: int = 0,
@@ -52,9 +57,9 @@ def write(
 ) -> None:
     """Save a run of each chapter in folder/model/chapter.
 
-    A model that does not heed the hint has no MONITOR; ``prompt_format`` is how it was asked, and
-    None for a run of the time before there were formats. With a `panel` it was also asked so many
-    other facts of each relation.
+    A model that does not heed the hint has no MONITOR; ``prompt_format`` is how it was
+    asked, and None for a run of the time before there were formats. With a `panel` it
+    was also asked so many other facts of each relation.
     """
     table, others = facts(n, first), facts(panel, first=100)
     right = (table["hard"] < ability).to_numpy()
@@ -65,9 +70,17 @@ def write(
         "multiplicity": _choices,
     }
     for chapter in chapters:
-        given = {"model": model, "dataset": "atlas", "seed": 0, "n_facts": n, **parameters}
+        given = {
+            "model": model,
+            "dataset": "atlas",
+            "seed": 0,
+            "n_facts": n,
+            **parameters,
+        }
         extra, answers, metrics = makers[chapter](table, right)
-        run = runs.start(chapter, given | extra, folder / model.replace("/", "--") / chapter)
+        run = runs.start(
+            chapter, given | extra, folder / model.replace("/", "--") / chapter
+        )
         about = {"name": model, "n_parameters": size, "weights_sha": f"sha of {model}"}
         about |= {"prompt_format": prompt_format} if prompt_format else {}
         told = {} if versions is None else {"versions": versions}
@@ -75,8 +88,15 @@ def write(
             besides = makers[chapter](others, (others["hard"] < ability).to_numpy())[1]
             about_panel = {"settings": given | extra, "version": asking.VERSION}
             told["panel"] = reading.save(run.folder, besides, about_panel)
-        source = DATASET | (published(parameters["dataset"]) if "dataset" in parameters else {})
-        saved = {"answers": answers, "metrics": metrics, "model": about, "dataset": source}
+        source = DATASET | (
+            published(parameters["dataset"]) if "dataset" in parameters else {}
+        )
+        saved = {
+            "answers": answers,
+            "metrics": metrics,
+            "model": about,
+            "dataset": source,
+        }
         runs.save(run, **saved, extra=told)
 
 
@@ -91,12 +111,27 @@ def _monitor(
 ) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
     """Anchors of 0.8 with the hint; 0.6 in both frames; 0.5 after a wrong word: PFD .2, IRD .3."""
     rows, odd = [], np.arange(len(table)) % 5 == 4  # every fifth fact does not count
-    for item, relation, good, skipped in zip(table["item"], table["relation"], right, odd):
-        for variant, p in (("right", 0.8), ("frame0", 0.6), ("frame1", 0.6), ("wrong0", 0.5)):
-            said = good if variant.startswith("frame") else variant == "right" and heeds > skipped
-            rows.append((item, relation, variant, [np.log(p)], ["x"], "Fr" if said else "No"))
+    for item, relation, good, skipped in zip(
+        table["item"], table["relation"], right, odd
+    ):
+        for variant, p in (
+            ("right", 0.8),
+            ("frame0", 0.6),
+            ("frame1", 0.6),
+            ("wrong0", 0.5),
+        ):
+            said = (
+                good
+                if variant.startswith("frame")
+                else variant == "right" and heeds > skipped
+            )
+            rows.append(
+                (item, relation, variant, [np.log(p)], ["x"], "Fr" if said else "No")
+            )
     columns = ["item", "relation", "variant", "logprobs", "tokens", "text"]
-    answers = pd.DataFrame(rows, columns=columns).assign(object="Fr", continuation=" Fr")
+    answers = pd.DataFrame(rows, columns=columns).assign(
+        object="Fr", continuation=" Fr"
+    )
     answers["prompt"] = answers["item"] + " " + answers["variant"]
     deviation = np.sqrt((0.2**2 + 0.3**2 + 0.2 * 0.3) / 3)
     whole = deviation / 0.8 if heeds else np.nan
@@ -106,14 +141,18 @@ def _monitor(
     return given, answers, metrics
 
 
-def _responses(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+def _responses(
+    table: pd.DataFrame, right: np.ndarray
+) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
     """Half of the questions are unseen, where a good model is silent; Cons .8 right, .4 wrong."""
     seen = np.arange(len(table)) % 2 == 0
     label = np.where(right, np.where(seen, "correct", "uninformative"), "wrong")
     consistency = np.select([label == "correct", label == "wrong"], [0.8, 0.4], np.nan)
     answers = table[["item"]].assign(seen=seen, label=label, consistency=consistency)
     texts = {"correct": "Peru", "wrong": "Chad", "uninformative": "unsure"}
-    answers = answers.assign(text=[texts[each] for each in label], group=table["relation"])
+    answers = answers.assign(
+        text=[texts[each] for each in label], group=table["relation"]
+    )
     answers["kind"] = np.where(label == "uninformative", "unsure", label)
     answers = answers.assign(question="Where is it?", answers=[["Peru"]] * len(answers))
     answers["stratum"] = table["relation"] + np.where(seen, ", seen", ", unseen")
@@ -124,10 +163,16 @@ def _responses(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFra
         (0.4 if (label == "wrong").any() else np.nan),
     )
     metrics = _run_rows(NCR=net, UR=right[~seen].mean(), Cons_c=sure, Cons_w=unsure)
-    return {"setting": "four-shot"}, pd.concat(both), metrics.assign(relation="four-shot")
+    return (
+        {"setting": "four-shot"},
+        pd.concat(both),
+        metrics.assign(relation="four-shot"),
+    )
 
 
-def _latent(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+def _latent(
+    table: pd.DataFrame, right: np.ndarray
+) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
     """Of two choices, the true one has probability 0.7 where right, else 0.2."""
     mass = np.where(right, 0.7, 0.2)
     rows = [
@@ -140,22 +185,43 @@ def _latent(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame,
     return {}, answers, _run_rows(right=right.mean(), mass=mass.mean())
 
 
-def _choices(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+def _choices(
+    table: pd.DataFrame, right: np.ndarray
+) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
     """Every third question is unsteady; of the others some are steadily right, others wrong.
 
-    Of ten prompts a steady answer comes in nine: 36 of 45 pairs agree; an unsteady one in five.
+    Of ten prompts a steady answer comes in nine: 36 of 45 pairs agree; an unsteady one
+    in five.
     """
     shaky = np.arange(len(table)) % 3 == 0
     hits = np.select([shaky, right], [5, 9], 1)
     rows = [
-        (item, relation, kind, variation, option, name, option == 0, [-0.1 - (option != chosen)])
+        (
+            item,
+            relation,
+            kind,
+            variation,
+            option,
+            name,
+            option == 0,
+            [-0.1 - (option != chosen)],
+        )
         for item, relation, good in zip(table["item"], table["relation"], hits)
         for kind in ("frames", "order")
         for variation in range(10)
         for chosen in [0 if variation < good else 1]
         for option, name in enumerate(("Peru", "Chad"))
     ]
-    columns = ["item", "relation", "kind", "variation", "option", "text", "correct", "logprobs"]
+    columns = [
+        "item",
+        "relation",
+        "kind",
+        "variation",
+        "option",
+        "text",
+        "correct",
+        "logprobs",
+    ]
     answers = pd.DataFrame(rows, columns=columns).assign(answer=0)
     answers["continuation"] = " " + answers["text"]
     answers["variant"] = answers["kind"] + answers["variation"].astype(str)

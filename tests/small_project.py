@@ -36,7 +36,9 @@ folder = runs.save(run, answers=table, metrics=table, **about)"""
 
 def make(top: Path, *models: str, chapters: Iterable[str] = ("monitor",)) -> Path:
     """Copy the project to `top`, with stand-ins for chapters, and models of one file each."""
-    hidden = shutil.ignore_patterns("__pycache__", "weights", "_build", "chapters", "*.md", "atlas")
+    hidden = shutil.ignore_patterns(
+        "__pycache__", "weights", "_build", "chapters", "*.md", "atlas"
+    )
     for name in ("helpers", "book"):
         shutil.copytree(ROOT / name, top / name, ignore=hidden)
     shutil.copytree(ROOT / "notebooks" / "profiles", top / "notebooks" / "profiles")
@@ -63,14 +65,18 @@ def _write_chapter(path: Path) -> None:
 
 def commands(page: Path) -> list[str]:
     """Return the commands that a page shows, one for each block."""
-    return re.findall(r"^```bash\n(.*?)\n```$", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(
+        r"^```bash\n(.*?)\n```$", page.read_text(), flags=re.MULTILINE | re.DOTALL
+    )
 
 
 def type_in(top: Path, line: str, **more: str) -> subprocess.CompletedProcess:
     """Type a make command into the copy; this environment takes the place of .venv as it is."""
     words = line.replace("make", f'make -o install VENV="{sys.prefix}"', 1)
     variables = environment() | more
-    return programs.call("sh", "-c", words, code=None, cwd=top, env=variables, timeout=1500)
+    return programs.call(
+        "sh", "-c", words, code=None, cwd=top, env=variables, timeout=1500
+    )
 
 
 def command(*words: str) -> list[str]:

@@ -1,7 +1,7 @@
 """A small completions server in this process, with a tiny real model and several personalities.
 
-Its numbers come from plain forward passes of transformers, one text at a time, so that what the
-client makes of them can be held against an independent computation.
+Its numbers come from plain forward passes of transformers, one text at a time, so that
+what the client makes of them can be held against an independent computation.
 """
 
 import json
@@ -13,7 +13,8 @@ import torch
 
 from tests.local_server import LocalServer, send
 
-# What each personality takes part in: named tokens, prompt_logprobs, echo, token ids in answers.
+# What each personality takes part in: named tokens, prompt_logprobs, echo, token ids in
+# answers.
 OFFERS = {
     "vllm": {"nodes", "prompt_logprobs", "echo", "ids"},
     "older": {"prompt_logprobs", "ids"},
@@ -27,7 +28,9 @@ OFFERS = {
     "bent": {"nodes", "prompt_logprobs", "ids"},
     "logits": {"nodes", "prompt_logprobs", "ids"},
     "truncating": {"nodes", "prompt_logprobs", "ids"},
-    "spelled": {"echo"},  # names tokens by pieces that do not make up the text, special ones too
+    "spelled": {
+        "echo"
+    },  # names tokens by pieces that do not make up the text, special ones too
     "llama.cpp": set(),
     "ollama": set(),  # puts every prompt into a template, and takes texts alone
 }
@@ -43,7 +46,9 @@ class StubServer(LocalServer):
     def __init__(self, lm, folder, personality="vllm", port=0):
         self.lm, self.folder, self.personality = lm, str(folder), personality
         self.offers = OFFERS[personality]
-        self.faults = deque()  # one a request: None, or a function of the handler and the answer
+        self.faults = (
+            deque()
+        )  # one a request: None, or a function of the handler and the answer
         self.requests = []
         self.keys = set()
         self.busiest = self.busy = 0
@@ -74,7 +79,9 @@ class StubServer(LocalServer):
             fault = self.faults.popleft() if self.faults else None
         try:
             status, answer = self.answer(body)
-            (fault or (lambda handler, answer: send(handler, status, answer)))(handler, answer)
+            (fault or (lambda handler, answer: send(handler, status, answer)))(
+                handler, answer
+            )
         except (BrokenPipeError, ConnectionResetError):
             pass
         finally:
@@ -133,7 +140,11 @@ class StubServer(LocalServer):
             choice["stop_reason"] = stop
             if body.get("return_token_ids"):
                 choice |= {"token_ids": new, "prompt_token_ids": list(ids)}
-        part = {"token_logprobs": values, "top_logprobs": tops, "tokens": self.names(new)}
+        part = {
+            "token_logprobs": values,
+            "top_logprobs": tops,
+            "tokens": self.names(new),
+        }
         if body.get("echo") and "echo" in self.offers:
             own = [None, *(float(r[i]) for r, i in zip(self.chances(ids), ids[1:]))]
             part["token_logprobs"] = own + values
@@ -141,9 +152,15 @@ class StubServer(LocalServer):
             part["top_logprobs"] = None
         if self.personality == "llama.cpp" and body.get("logprobs"):
             each = zip(part["tokens"], new, values)
-            content = [{"token": t, "id": i, "logprob": v, "top_logprobs": []} for t, i, v in each]
+            content = [
+                {"token": t, "id": i, "logprob": v, "top_logprobs": []}
+                for t, i, v in each
+            ]
             choice["logprobs"] = {"content": content}
-        elif body.get("logprobs") is not None and self.personality not in ("none", "ollama"):
+        elif body.get("logprobs") is not None and self.personality not in (
+            "none",
+            "ollama",
+        ):
             choice["logprobs"] = part
         if body.get("prompt_logprobs") is not None and "prompt_logprobs" in self.offers:
             rows = zip(self.chances(ids), ids[1:])

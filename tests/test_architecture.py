@@ -59,7 +59,8 @@ def test_the_core_works_without_the_machinery(root):
     modules = {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
         for path in (root / "helpers").rglob("*.py")
-        if path.relative_to(root).parts[1] not in (*MACHINERY, "__init__.py", "__main__.py")
+        if path.relative_to(root).parts[1]
+        not in (*MACHINERY, "__init__.py", "__main__.py")
     }
     packages = {name for name in modules if name.count(".") == 1}
     assert imported == modules - packages

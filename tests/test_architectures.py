@@ -17,19 +17,28 @@ pytestmark = pytest.mark.slow
 
 TABLE = pd.read_csv(architectures.TABLE, keep_default_na=False, dtype=str)
 COUNTS = r"(\d+) classes[^:]*: (\d+) packed, (\d+) in plain batches.*?, (\d+) refuse"
-PACKED = TABLE.loc[(TABLE["outcome"] == "packed") & (TABLE["kind"] == "causal"), "model_type"]
+PACKED = TABLE.loc[
+    (TABLE["outcome"] == "packed") & (TABLE["kind"] == "causal"), "model_type"
+]
 
 
 def test_all_classes_end_as_the_table_says():
     fixed = ["model_type", "class", "kind", "outcome", "batches", "state", "text_as"]
     found = architectures.survey().set_index(["kind", "model_type"])
     wanted = TABLE.set_index(["kind", "model_type"]).loc[found.index]
-    pd.testing.assert_frame_equal(found.reset_index()[fixed], wanted.reset_index()[fixed])
+    pd.testing.assert_frame_equal(
+        found.reset_index()[fixed], wanted.reset_index()[fixed]
+    )
 
 
 def test_the_table_has_each_class_of_the_installed_transformers():
-    mapped = {(kind, *item) for kind in architectures.AUTO for item in mapping(kind).items()}
-    assert set(TABLE[["kind", "model_type", "class"]].itertuples(index=False, name=None)) == mapped
+    mapped = {
+        (kind, *item) for kind in architectures.AUTO for item in mapping(kind).items()
+    }
+    assert (
+        set(TABLE[["kind", "model_type", "class"]].itertuples(index=False, name=None))
+        == mapped
+    )
     assert set(TABLE["transformers"]) == {transformers.__version__}
 
 
@@ -56,8 +65,13 @@ def test_the_pages_count_as_the_table_does(root, page):
 
 
 def test_every_packed_family_is_in_the_table():
-    loaded = {architectures.CONFIG_MAPPING[name].model_type for name in TABLE["model_type"]}
-    inside = {"emu3_text_model", "mllama_text_model"}  # which their classes take out of the whole
+    loaded = {
+        architectures.CONFIG_MAPPING[name].model_type for name in TABLE["model_type"]
+    }
+    inside = {
+        "emu3_text_model",
+        "mllama_text_model",
+    }  # which their classes take out of the whole
     assert loaded | inside >= families.PACKED | families.HOOKED
 
 

@@ -42,7 +42,9 @@ def one_by_one(probes) -> list[list[float]]:
         start = len(model().tokenizer(prompt)["input_ids"])
         ids = model().tokenizer(prompt + said)["input_ids"]
         with torch.no_grad():
-            chances = model().model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+            chances = (
+                model().model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+            )
         found.append([chances[at - 1, ids[at]].item() for at in range(start, len(ids))])
     return found
 
@@ -63,7 +65,9 @@ def test_a_list_has_the_asked_shape_and_does_not_show_its_answers():
     assert not workloads.lists(model(), SMALL, seed=1).equals(table)
 
 
-@pytest.mark.parametrize("run", [methods.ours, methods.plain, methods.naive, methods.prefix_rows])
+@pytest.mark.parametrize(
+    "run", [methods.ours, methods.plain, methods.naive, methods.prefix_rows]
+)
 def test_each_way_scores_as_one_text_at_a_time(run):
     expected = one_by_one(probes())
     assert methods.largest_difference(run(model(), probes()), expected) <= 1e-5
@@ -75,7 +79,10 @@ def test_each_way_scores_as_one_text_at_a_time(run):
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_the_batch_does_not_matter(size):
     found = methods.prefix_rows(model(), probes(), size)
-    assert methods.largest_difference(found, methods.naive(model(), probes(), size)) <= 1e-5
+    assert (
+        methods.largest_difference(found, methods.naive(model(), probes(), size))
+        <= 1e-5
+    )
 
 
 def length() -> int:
@@ -95,8 +102,8 @@ def test_work_is_counted_inside_the_model():
 
 
 def test_operations_are_those_of_the_weights_and_of_attention():
-    # Two blocks of 12 * 32 * 32 weights and a head of 1500 * 32, two operations a weight; for
-    # each pair of tokens two products of 32 channels in each block.
+    # Two blocks of 12 * 32 * 32 weights and a head of 1500 * 32, two operations a
+    # weight; for each pair of tokens two products of 32 channels in each block.
     work = measure.Work(tokens=10, head_rows=3, pairs=7)
     weights = 2 * (2 * 12 * 32 * 32 * 10 + 1500 * 32 * 3)
     assert measure.operations(model(), work, attention=False) == weights
@@ -124,12 +131,20 @@ def test_the_command_writes_and_prints_all(tmp_path, monkeypatch, capsys):
     scoring.main(["--facts", "2", "--sample", "1", "--no-peers", "--out", str(out)])
     found = json.loads(out.read_text(encoding="utf-8"))
     ours, *others = found["methods"]
-    assert (ours["name"], ours["ratio_to_ours"], ours["max_abs_diff"]) == (scoring.OURS, 1, 0)
+    assert (ours["name"], ours["ratio_to_ours"], ours["max_abs_diff"]) == (
+        scoring.OURS,
+        1,
+        0,
+    )
     assert all(record["max_abs_diff"] <= 1e-5 for record in others)
     names = [part["workload"]["name"] for part in found["more"]]
     assert names == ["a whole relation", "lists, atlas-s", "MONITOR"]
     assert found["more"][0]["methods"][1]["estimated"]
-    assert [record["measured_requests"] for record in found["more"][2]["methods"]] == [26, 26, 13]
+    assert [record["measured_requests"] for record in found["more"][2]["methods"]] == [
+        26,
+        26,
+        13,
+    ]
     assert capsys.readouterr().out.count("ratio_to_ours") == 4
     assert "MONITOR" in figures.measured(found)
 
@@ -155,7 +170,9 @@ def test_monitor_by_the_published_procedure_reads_more():
 
 def test_the_results_file_keeps_its_form():
     found = results()
-    assert {"processor", "cores", "threads", "memory_gib", "torch"} <= set(found["machine"])
+    assert {"processor", "cores", "threads", "memory_gib", "torch"} <= set(
+        found["machine"]
+    )
     assert found["workload"]["requests"] == 800
     assert 3 <= found["workload"]["choice_tokens"] <= 4
     assert found["workload"]["prefix_tokens"] == pytest.approx(600, rel=0.1)
@@ -178,7 +195,9 @@ def test_the_page_shows_the_results_file_with_both_peers():
 
 def test_the_page_counts_its_example_right():
     tree, words = figures.example()
-    texts = [(*figures.PREFIX, s, *c) for s in figures.SUBJECTS for c in figures.CHOICES]
+    texts = [
+        (*figures.PREFIX, s, *c) for s in figures.SUBJECTS for c in figures.CHOICES
+    ]
     page = figures.PAGE.read_text(encoding="utf-8")
     forwarded = int(tree.inner.sum())
     assert (sum(map(len, texts)), forwarded) == (106, 16)
@@ -189,9 +208,16 @@ def test_the_page_counts_its_example_right():
 
 
 def test_the_code_on_the_page_runs(monkeypatch):
-    blocks = re.findall(r"```python\n(.*?)```", figures.PAGE.read_text("utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r"```python\n(.*?)```", figures.PAGE.read_text("utf-8"), re.DOTALL
+    )
     shown = blocks[0].replace("\n[", "\nfound = [", 1)
-    given = {"torch": torch, "tokenizer": model().tokenizer, "model": model().model, "start": 4}
+    given = {
+        "torch": torch,
+        "tokenizer": model().tokenizer,
+        "model": model().model,
+        "start": 4,
+    }
     exec(shown, given)
     assert len(given["found"]) == len(given["ids"]) - 4
     assert max(given["found"]) < 0

@@ -24,10 +24,13 @@ SKIPPED = {"genindex.html", "py-modindex.html", "search.html"}  # without text o
 PAGES = sorted(
     str(path.relative_to(HTML))
     for path in HTML.rglob("*.html")
-    if path.name not in SKIPPED and path.relative_to(HTML).parts[0] not in ("_static", "slides")
+    if path.name not in SKIPPED
+    and path.relative_to(HTML).parts[0] not in ("_static", "slides")
 )
 CHAPTERS = [
-    name for name in PAGES if name.startswith("chapters/") and not name.endswith("_appendix.html")
+    name
+    for name in PAGES
+    if name.startswith("chapters/") and not name.endswith("_appendix.html")
 ]
 MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 LOCAL = ("file:", "data:", "blob:")
@@ -39,13 +42,19 @@ PLACES = """[...document.querySelectorAll(".bd-content :is(.cell_output .text_ht
 WIDE = f"""{PLACES}.map(box => ({{tag: box.tagName,
     wide: box.scrollWidth - box.clientWidth - box.scrollLeft > 1,
     shown: box.dataset.hasOwnProperty("moreRight")}}))"""
-SMALLEST = 18  # pixels of the smallest text of a figure at its full size: 9 points at 144 dpi
+SMALLEST = (
+    18  # pixels of the smallest text of a figure at its full size: 9 points at 144 dpi
+)
 
 
-pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
+pytestmark = pytest.mark.skipif(
+    not PAGES, reason="there is no book yet: run make book first"
+)
 
 
-every_page = pytest.mark.parametrize("name", PAGES, scope="module")  # all tests of one, in a row
+every_page = pytest.mark.parametrize(
+    "name", PAGES, scope="module"
+)  # all tests of one, in a row
 every_chapter = pytest.mark.parametrize("name", CHAPTERS, scope="module")
 
 
@@ -57,12 +66,15 @@ every_chapter = pytest.mark.parametrize("name", CHAPTERS, scope="module")
 def visits(browser, request):
     """Return a function that opens a page, unless it is open; it gives the page and what it did.
 
-    All are opened in one window of a width, since a new one takes longer than most pages do.
+    All are opened in one window of a width, since a new one takes longer than most
+    pages do.
     """
     page, now = browser.new_page(viewport={"width": request.param, "height": 900}), {}
     page.on("request", lambda asking: now["asked"].append(asking.url))
     page.on("pageerror", lambda error: now["errors"].append(str(error)))
-    page.on("console", lambda m: now["errors"].append(m.text) if m.type == "error" else None)
+    page.on(
+        "console", lambda m: now["errors"].append(m.text) if m.type == "error" else None
+    )
 
     def visit(name: str) -> tuple[Page, list[str], list[str]]:
         address = (HTML / name).as_uri()
@@ -89,7 +101,9 @@ def test_the_book_has_its_pages():
 def test_nothing_is_wrong_and_nothing_comes_from_outside(visits, name):
     page, asked, errors = visits(name)
     wrong = page.evaluate(script("wrong"))
-    links = page.eval_on_selector_all("article a[href]", "nodes => nodes.map(n => n.href)")
+    links = page.eval_on_selector_all(
+        "article a[href]", "nodes => nodes.map(n => n.href)"
+    )
     files = {link.partition("#")[0] for link in links if link.startswith("file:")}
     wrong["links"] = [f for f in files if not Path(unquote(urlsplit(f).path)).exists()]
     wrong["outside"] = [address for address in asked if not address.startswith(LOCAL)]
@@ -101,10 +115,14 @@ def test_nothing_is_wrong_and_nothing_comes_from_outside(visits, name):
 @every_page
 def test_what_is_wider_than_its_place_shows_it(visits, name):
     page, _, _ = visits(name)
-    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
+    page.evaluate(
+        "document.querySelectorAll('details').forEach(fold => { fold.open = true })"
+    )
     page.wait_for_function(f"{WIDE}.every(box => box.shown === box.wide)")
     if page.viewport_size["width"] == min(WIDTHS) and name in CHAPTERS:
-        assert {"tag": "DIV", "wide": True, "shown": True} in page.evaluate(WIDE)  # tables
+        assert {"tag": "DIV", "wide": True, "shown": True} in page.evaluate(
+            WIDE
+        )  # tables
     page.evaluate(f"{PLACES}.forEach(box => {{ box.scrollLeft = 1e5 }})")
     page.wait_for_function(
         f"{PLACES}.every(box => !box.dataset.hasOwnProperty('moreRight') && "
@@ -125,7 +143,9 @@ def test_a_figure_is_whole_on_a_telephone_and_a_tap_enlarges_it(visits, name):
             share: n.getBoundingClientRect().width / n.naturalWidth}))""",
     )
     assert shown
-    assert all(one["right"] <= min(WIDTHS) and one["link"] == one["source"] for one in shown)
+    assert all(
+        one["right"] <= min(WIDTHS) and one["link"] == one["source"] for one in shown
+    )
     if Path(name).stem in MEASURES:
         assert min(one["share"] for one in shown) * SMALLEST > 8.99
 
@@ -149,7 +169,10 @@ def test_figures_lie_on_the_page_in_the_dark(browser):
     page.goto((HTML / CHAPTERS[0]).as_uri())
     figure = page.locator("article figure img").first
     figure.scroll_into_view_if_needed()
-    box, picture = figure.bounding_box(), Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    box, picture = (
+        figure.bounding_box(),
+        Image.open(io.BytesIO(page.screenshot())).convert("RGB"),
+    )
     inside = picture.getpixel((int(box["x"]) + 3, int(box["y"]) + 3))
     beside = picture.getpixel((int(box["x"]) - 8, int(box["y"]) + 3))
     assert inside == beside
@@ -190,7 +213,9 @@ def test_search_results_quote_no_latex(browser):
             quotes += page.locator("#search-results p.context").all_inner_texts()
         server.shutdown()
     assert len(quotes) > 20
-    assert not [quote for quote in quotes if re.search(r"\\([(\[]|[a-zA-Z]{2,})|\$", quote)]
+    assert not [
+        quote for quote in quotes if re.search(r"\\([(\[]|[a-zA-Z]{2,})|\$", quote)
+    ]
 
 
 @functools.cache
@@ -249,6 +274,12 @@ def test_the_first_pages_have_the_findings_and_figures_that_they_name(visits):
     for name in ("tour", "index"):
         page, _, _ = visits(f"{name}.html")
         text = (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
-        assert page.locator("article figure img").count() == text.count("{chapter-figure}") > 0
+        assert (
+            page.locator("article figure img").count()
+            == text.count("{chapter-figure}")
+            > 0
+        )
     findings = page.locator("article .finding").count()
-    assert page.locator("article .finding a[href^='chapters/']").count() == findings >= 3
+    assert (
+        page.locator("article .finding a[href^='chapters/']").count() == findings >= 3
+    )

@@ -44,7 +44,13 @@ def project(tmp_path_factory):
     hidden = shutil.ignore_patterns("__pycache__", "_build", "chapters")
     for name in ("helpers", "book", "notebooks", "results"):
         shutil.copytree(ROOT / name, top / name, ignore=hidden)
-    for name in ("_config.yml", ".importlinter", "CITATION.cff", "Makefile", "requirements.txt"):
+    for name in (
+        "_config.yml",
+        ".importlinter",
+        "CITATION.cff",
+        "Makefile",
+        "requirements.txt",
+    ):
         shutil.copy(ROOT / name, top)
     toc = top / "book" / "_toc.yml"
     toc.write_text(re.sub(r" +sections:\n( +- file: api/.*\n)+", "", toc.read_text()))
@@ -60,7 +66,9 @@ def make(project):
     def book(model, settings=SMALL, chapters=(), status=0, others=""):
         started = time.time()
         words = settings.split()  # a word that no chapter takes is refused
-        kept = {word for name in chapters or CHAPTERS for word in jobs.fitting(name, words)}
+        kept = {
+            word for name in chapters or CHAPTERS for word in jobs.fitting(name, words)
+        }
         settings = " ".join(word for word in words if word in kept)
         line = f'make book MODEL="{model}" MODELS="{others or model}" SET="{settings}"'
         line += f' CHAPTERS="{" ".join(chapters)}"' if chapters else ""
@@ -76,12 +84,16 @@ def make(project):
 
 def check_slides(project: Path) -> None:
     """Each chapter in the book has its slides, with the findings of this very run."""
-    decks = {deck.stem: deck for deck in (project / "book/_build/html/slides").glob("*.html")}
+    decks = {
+        deck.stem: deck for deck in (project / "book/_build/html/slides").glob("*.html")
+    }
     shown = {chapter for chapter in CHAPTERS if chapter not in absent(project)}
     assert decks.keys() - {"lecture"} == shown  # which takes slides of several chapters
     for chapter in shown:
         deck = decks[chapter]
-        found = {one.claim: one for one in findings.load(project / "book/chapters" / chapter)}
+        found = {
+            one.claim: one for one in findings.load(project / "book/chapters" / chapter)
+        }
         text = deck.read_text(encoding="utf-8")
         for claim, words in re.findall(r'data-claim="([^"]+)">(.*?)</p>', text):
             assert unescape(words) == found[claim].sentence
@@ -89,7 +101,9 @@ def check_slides(project: Path) -> None:
 
 def page(project: Path, chapter: str) -> str:
     """Return what a reader sees of a chapter's page."""
-    text = (project / "book/_build/html/chapters" / f"{chapter}.html").read_text(encoding="utf-8")
+    text = (project / "book/_build/html/chapters" / f"{chapter}.html").read_text(
+        encoding="utf-8"
+    )
     return re.sub(r"<[^>]+>", " ", text)
 
 
@@ -102,7 +116,9 @@ MEASURES = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity"}
 
 
 @pytest.mark.parametrize("name", [*outcomes.MAKERS, "bundled"])
-def test_a_model_gets_its_book_whatever_it_answers(name, project, make, tmp_path_factory):
+def test_a_model_gets_its_book_whatever_it_answers(
+    name, project, make, tmp_path_factory
+):
     if name == "bundled":
         model = Path("helpers/models/weights/atlas-xs")
     else:
@@ -113,14 +129,23 @@ def test_a_model_gets_its_book_whatever_it_answers(name, project, make, tmp_path
     found = {}
     for manifest in (project / "runs").glob("*/*/run.json"):
         told, folder = json.loads(manifest.read_text()), manifest.parent
-        if told.get("model", {}).get("name") == str(model) and told["chapter"] in MEASURES:
+        if (
+            told.get("model", {}).get("name") == str(model)
+            and told["chapter"] in MEASURES
+        ):
             notebooks.check(folder, jobs.fitting(told["chapter"], settings.split()))
             rows = runs.metrics(folder).query("level == 'run'")
             found |= rows.groupby("measure")["estimate"].first().to_dict()
     assert {"MONITOR", "NCR", "right", "accuracy"} <= found.keys()
     if name in ("endless", "sequence_to_sequence"):  # they say nothing that is right
         assert np.isnan([found[each] for each in ("MONITOR", "Cons_c", "Cons_w")]).all()
-        assert [found[each] for each in ("UR", "CR", "WR", "NCCR", "average")] == [1, 0, 0, 0, 0]
+        assert [found[each] for each in ("UR", "CR", "WR", "NCCR", "average")] == [
+            1,
+            0,
+            0,
+            0,
+            0,
+        ]
 
 
 def test_a_measure_that_is_undefined_says_so(project, make, tmp_path):
@@ -141,10 +166,14 @@ def test_a_book_of_one_chapter(chapter, project, make, tmp_path):
 def test_a_chapter_that_fails_leaves_the_others(project, make, tmp_path):
     model = outcomes.ignorant(tmp_path / "short")
     config = json.loads((model / "config.json").read_text())
-    (model / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 60}))
+    (model / "config.json").write_text(
+        json.dumps(config | {"max_position_embeddings": 60})
+    )
     long = SMALL.replace("n_examples=10", "n_examples=50")  # a list that it cannot hold
     told = make(model, long, ["monitor", "latent_knowledge"], status=2)
-    assert re.search(r"^error: 1 of 2 runs failed, .*latent_knowledge", told, re.MULTILINE)
+    assert re.search(
+        r"^error: 1 of 2 runs failed, .*latent_knowledge", told, re.MULTILINE
+    )
     assert "latent_knowledge" in absent(project)
     assert "monitor" not in absent(project)
 
@@ -160,7 +189,11 @@ def own_facts(folder: Path) -> Path:
     for relation, questions in asked.items():
         rows = facts[facts["relation"] == relation]
         lines = [{"relations": questions}] + [
-            {"subject": row.subject, "object": row.object, "taxonomy": list(row.distractors)}
+            {
+                "subject": row.subject,
+                "object": row.object,
+                "taxonomy": list(row.distractors),
+            }
             for row in rows.itertuples()
         ]
         text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
@@ -177,9 +210,12 @@ def test_own_facts(project, make, tmp_path):
 def test_the_facts_of_a_study(project, make, shared):
     few = SMALL.replace("P17,P36", "P17,P37")
     told = make(
-        "helpers/models/weights/atlas-xs", f"{few} dataset={shared / 'data' / 'fktc' / 'FKTC'}"
+        "helpers/models/weights/atlas-xs",
+        f"{few} dataset={shared / 'data' / 'fktc' / 'FKTC'}",
     )
-    assert all("calibration" in line for line in told.splitlines() if "left out" in line)
+    assert all(
+        "calibration" in line for line in told.splitlines() if "left out" in line
+    )
     assert absent(project) == {"calibration"}
 
 
@@ -190,8 +226,15 @@ def test_what_a_chapter_cannot_do_with_a_data_set_is_said_first(project, make, s
     lines = told.splitlines()
     left = [line for line in lines if line.startswith("The chapter ")]
     assert len(left) == 4
-    assert lines.index(left[-1]) < next(n for n, line in enumerate(lines) if "cell " in line)
-    assert absent(project) == {"monitor", "knowledge_base", "multiplicity", "calibration"}
+    assert lines.index(left[-1]) < next(
+        n for n, line in enumerate(lines) if "cell " in line
+    )
+    assert absent(project) == {
+        "monitor",
+        "knowledge_base",
+        "multiplicity",
+        "calibration",
+    }
 
 
 def test_two_facts_a_relation_and_one(make, project):

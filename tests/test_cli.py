@@ -26,12 +26,23 @@ def measured(monkeypatch):
     def measure(model, names, given, folder="runs/measured"):
         seen.append((model, names, given, folder))
         rows = [("all", 0.5, 12), ("P17", 0.25, 4)]
-        columns = {"relation": [row[0] for row in rows], "measure": "base", "low": 0.125}
-        columns |= {"estimate": [row[1] for row in rows], "high": 1.0, "n": [r[2] for r in rows]}
+        columns = {
+            "relation": [row[0] for row in rows],
+            "measure": "base",
+            "low": 0.125,
+        }
+        columns |= {
+            "estimate": [row[1] for row in rows],
+            "high": 1.0,
+            "n": [r[2] for r in rows],
+        }
         for name in names:
             yield name, Path(folder) / "org--x" / name, pd.DataFrame(columns)
 
-    declared = {"monitor": {"n_facts": 100, "match": "exact_match"}, "other": {"n_items": 9}}
+    declared = {
+        "monitor": {"n_facts": 100, "match": "exact_match"},
+        "other": {"n_items": 9},
+    }
     stand_in = SimpleNamespace(measure=measure, declared=declared.__getitem__)
     monkeypatch.setattr(runs, "measuring", stand_in, raising=False)
     monkeypatch.setattr(studies, "STUDIES", declared, raising=False)
@@ -52,10 +63,14 @@ def test_measure_prints_a_table_with_intervals_and_where_the_run_is(measured, ca
 
 def test_measure_takes_all_studies_and_the_settings_of_any(measured, capsys):
     assert cli.main(["measure", "org/x", "--set", "n_items=7"]) == 0
-    assert measured == [("org/x", ["monitor", "other"], {"n_items": 7}, "runs/measured")]
+    assert measured == [
+        ("org/x", ["monitor", "other"], {"n_items": 7}, "runs/measured")
+    ]
     assert cli.main(["measure", "org/x", "--set", "n_item=7"]) == 2
     told = capsys.readouterr().err
-    assert told.startswith("error: The studies have no parameter 'n_item': did you mean n_items?")
+    assert told.startswith(
+        "error: The studies have no parameter 'n_item': did you mean n_items?"
+    )
     assert len(measured) == 1
 
 
@@ -70,7 +85,9 @@ def test_runs_are_described_packed_and_verified(tmp_path, capsys):
     assert cli.main(["verify", str(tmp_path / "out" / "small.zip")]) == 0
     line = "small.zip, small, monitor: 4 measures hold, from 96 answers\n"
     assert capsys.readouterr().out == line
-    (tmp_path / "bad.zip").write_text("no zip")  # all are looked at, and all reasons told
+    (tmp_path / "bad.zip").write_text(
+        "no zip"
+    )  # all are looked at, and all reasons told
     files = [str(tmp_path / name) for name in ("bad.zip", "out/small.zip", "none.zip")]
     assert cli.main(["verify", *files]) == 2
     told = capsys.readouterr()

@@ -96,9 +96,15 @@ def test_an_outcome_is_a_convention_that_the_tool_follows():
 
 
 def test_every_convention_of_the_cases_has_a_wording():
-    names = {name for case in CASES for names in case["also"] for name in names.split("|")}
-    assert {name for name in names if ", cut to " not in name} <= {*make.MADE_OF["conventions"]}
-    assert {name for names in make.MADE_OF["followed"].values() for name in names} <= names
+    names = {
+        name for case in CASES for names in case["also"] for name in names.split("|")
+    }
+    assert {name for name in names if ", cut to " not in name} <= {
+        *make.MADE_OF["conventions"]
+    }
+    assert {
+        name for names in make.MADE_OF["followed"].values() for name in names
+    } <= names
 
 
 @pytest.mark.parametrize("name", ["cases", "reasons", "accuracy"])
@@ -107,5 +113,7 @@ def test_the_tables_of_the_page_are_those_of_the_results(name, tmp_path, monkeyp
     tables.main()
     file = f"conformance_{name}.csv"
     kept = make.HERE.parents[1] / "book" / file
-    assert (tmp_path / file).read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
+    assert (tmp_path / file).read_text(encoding="utf-8") == kept.read_text(
+        encoding="utf-8"
+    )
     assert not pd.read_csv(kept).empty

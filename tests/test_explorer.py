@@ -29,13 +29,27 @@ a { color: var(--pst-color-primary); }"""
 
 def run(label: str, measure: str, value: float, same: bool = True) -> dict:
     """Return a figure of a run of one's own."""
-    about = {"label": label, "dataset": f"data of {label}", "n": 100, "same_questions": same}
-    return {**about, "measure": measure, "value": value, "low": value - 0.1, "high": value + 0.1}
+    about = {
+        "label": label,
+        "dataset": f"data of {label}",
+        "n": 100,
+        "same_questions": same,
+    }
+    return {
+        **about,
+        "measure": measure,
+        "value": value,
+        "low": value - 0.1,
+        "high": value + 0.1,
+    }
 
 
 def write(folder: Path, runs: list[dict], libraries: bool = True) -> str:
     """Write a page with an explorer and what it loads, laid out as in the book."""
-    for source, place in {"book/_static/explorer": "_static", "book/_extra/vega": "."}.items():
+    for source, place in {
+        "book/_static/explorer": "_static",
+        "book/_extra/vega": ".",
+    }.items():
         if libraries or "vega" not in source:
             shutil.copytree(ROOT / source, folder / place / Path(source).name)
     table, measures, relations = joined.joined(), joined.measures(), joined.relations()
@@ -59,7 +73,10 @@ def opened(browser, address: str, **settings):
     page.asked, page.errors = [], []
     page.on("request", lambda request: page.asked.append(request.url))
     page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
+    page.on(
+        "console",
+        lambda said: page.errors.append(said.text) if said.type == "error" else None,
+    )
     page.goto(address)
     page.wait_for_selector(".explorer[data-ready]")
     return page
@@ -68,7 +85,11 @@ def opened(browser, address: str, **settings):
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """Return the address of a page with a run on the papers' questions and one on others."""
-    runs = [run("mine", X, 0.05), run("mine", Y, 0.6), run("other", X, 0.15, same=False)]
+    runs = [
+        run("mine", X, 0.05),
+        run("mine", Y, 0.6),
+        run("other", X, 0.15, same=False),
+    ]
     return write(tmp_path_factory.mktemp("page"), runs)
 
 
@@ -132,7 +153,12 @@ def test_all_views_are_drawn_and_the_figure_gives_way(page):
     assert set(marks(page)) == {*with_both(X, Y).index, "mine", "other"}
     page.hover('[data-view=scatter] path[aria-label^="Llama 2 7B\\a "]')
     lines = page.inner_text(".explorer-tooltip").splitlines()
-    assert lines == ["Llama 2 7B", "Llama 2, 7 billion, base, 2023", f"{X}: 0.094", f"{Y}: 0.749"]
+    assert lines == [
+        "Llama 2 7B",
+        "Llama 2, 7 billion, base, 2023",
+        f"{X}: 0.094",
+        f"{Y}: 0.749",
+    ]
     page.mouse.move(0, 0)
     page.wait_for_selector(".explorer-tooltip", state="hidden")
 
@@ -143,7 +169,9 @@ def test_another_measure_moves_the_points(page):
     after, table = marks(page), with_both(other, Y)
     assert set(after) == {*table.index}
     assert before["Llama 2 7B"]["x"] != after["Llama 2 7B"]["x"]
-    for one, two in combinations(table.index, 2):  # the order across is that of the figures
+    for one, two in combinations(
+        table.index, 2
+    ):  # the order across is that of the figures
         gap = table.loc[two, other] - table.loc[one, other]
         if abs(gap) > 0.005:
             assert (after[two]["x"] > after[one]["x"]) == (gap > 0)
@@ -170,7 +198,12 @@ LLAMA = "Llama 1"
 def test_points_and_correlation_are_of_the_models_chosen(page, x, y, chosen, rule):
     if "family" in chosen:
         page.locator(f"[name=family][value='{LLAMA}']").uncheck(force=True)
-    choose(page, x=named(x), y=named(y), **{k: v for k, v in chosen.items() if k != "family"})
+    choose(
+        page,
+        x=named(x),
+        y=named(y),
+        **{k: v for k, v in chosen.items() if k != "family"},
+    )
     table = with_both(x, y).query(rule) if rule else with_both(x, y)
     ranked = joined.joined().dropna(subset=[x])
     ranked = ranked.query(rule) if rule else ranked
@@ -200,9 +233,13 @@ def test_a_view_that_filters_leave_empty_gives_a_sentence(page):
 
 def test_a_pair_that_no_model_has_gives_a_sentence(page):
     table, names = joined.joined(), list(joined.measures().index)
-    x, y = next(pair for pair in combinations(names, 2) if table[list(pair)].dropna().empty)
+    x, y = next(
+        pair for pair in combinations(names, 2) if table[list(pair)].dropna().empty
+    )
     choose(page, x=named(x), y=named(y))
-    assert page.inner_text("[data-view=scatter] .explorer-none").startswith("No model has both")
+    assert page.inner_text("[data-view=scatter] .explorer-none").startswith(
+        "No model has both"
+    )
     assert not page.is_visible("[data-view=scatter] .explorer-drawing")
     choose(page, x=Y, y=Y)
     assert "the same measure: no correlation" in count(page)
@@ -217,7 +254,9 @@ def test_the_ranking_is_in_order_and_a_benchmark_is_shown_alone(page):
     choose(page, x="multiplicity: FEVER ambiguity ↓", benchmark="FEVER")
     ranked = sorted(marks(page, "ranking").values(), key=lambda mark: mark["y"])
     values = joined.joined()["multiplicity: FEVER ambiguity"].dropna()
-    assert [values[mark["name"]] for mark in ranked] == sorted(values)  # the lowest is the best
+    assert [values[mark["name"]] for mark in ranked] == sorted(
+        values
+    )  # the lowest is the best
     said = [mark["said"] for mark in page.evaluate(script("marks"), "changes")]
     assert said
     assert all("\nFEVER: " in text for text in said)
@@ -258,7 +297,9 @@ def test_runs_on_other_questions_stay_outside(page):
     points = marks(page)
     assert "other" not in marks(page, "ranking")
     assert "mine" in marks(page, "ranking")
-    assert points["other"]["y"] < min(mark["y"] for name, mark in points.items() if name != "other")
+    assert points["other"]["y"] < min(
+        mark["y"] for name, mark in points.items() if name != "other"
+    )
     assert "data of other; other questions" in points["other"]["said"]
     assert "[-0.050, 0.150]" in points["mine"]["said"].replace("−", "-")
     assert "text-base" in points["mine"]["stroke"]
@@ -275,7 +316,18 @@ def test_the_keyboard_is_enough(page):
         lines.append(found[1] != "none" and found[2] >= 2)
         page.keyboard.press("Tab")
     assert list(dict.fromkeys(seen)) == [
-        *("x", "y", "model", "kind", "least", "most", "family", "none", "all", "restore"),
+        *(
+            "x",
+            "y",
+            "model",
+            "kind",
+            "least",
+            "most",
+            "family",
+            "none",
+            "all",
+            "restore",
+        ),
         *("benchmark", "SUMMARY", "A"),
     ]
     assert all(lines)
@@ -308,7 +360,10 @@ def test_it_is_legible(page, width, theme):
         && parseFloat(getComputedStyle(n).fontSize) < 11).map(n => n.textContent)"""
     assert page.eval_on_selector_all(".explorer *", small) == []
     fill = "() => getComputedStyle(document.querySelector('[data-view=ranking] text')).fill"
-    assert page.evaluate(fill) == {"light": "rgb(34, 40, 50)", "dark": "rgb(206, 214, 221)"}[theme]
+    assert (
+        page.evaluate(fill)
+        == {"light": "rgb(34, 40, 50)", "dark": "rgb(206, 214, 221)"}[theme]
+    )
     page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
     assert page.evaluate(script("serious")) == []
 
@@ -326,18 +381,24 @@ def test_a_telephone_begins_with_one_benchmark_and_without_libraries_the_figure_
 ):
     page = opened(browser, address, viewport={"width": 390, "height": 800})
     assert page.input_value("[name=benchmark]") == "TruthfulQA"
-    with page.expect_console_message(lambda said: "vega.min.js" in said.text or said.args):
+    with page.expect_console_message(
+        lambda said: "vega.min.js" in said.text or said.args
+    ):
         page.goto(write(tmp_path, [run("mine", X, 0.1)], libraries=False))
     assert page.is_visible(".explorer-still img")
     assert not page.locator("select").count()
     page.context.close()
 
 
-def test_names_of_contributed_runs_are_above_yours_and_below_the_heading(browser, tmp_path):
+def test_names_of_contributed_runs_are_above_yours_and_below_the_heading(
+    browser, tmp_path
+):
     other = named("knowledge bases: NCCR, four-shot")
     rows = [run("mine", X, 0.1, same=False), run("mine", other, 0.1, same=False)]
     given = run("mine (contributed)", other, 0.1, same=False)
-    page = opened(browser, write(tmp_path, [*rows, {**given, "origin": "contributed run"}]))
+    page = opened(
+        browser, write(tmp_path, [*rows, {**given, "origin": "contributed run"}])
+    )
     choose(page, x=other)  # the view was laid out for an axis without contributed runs
     tops = page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll("[data-view=scatter] text")]

@@ -22,7 +22,9 @@ def extension(name):
     return module
 
 
-TEXT = "".join((BOOK / f"{name}.md").read_text(encoding="utf-8") for name in ("index", "tour"))
+TEXT = "".join(
+    (BOOK / f"{name}.md").read_text(encoding="utf-8") for name in ("index", "tour")
+)
 LINES = "".join(re.findall(r"```\{main-findings\}\n(.*?)```", TEXT, re.DOTALL))
 NBSP = "\u00a0"
 
@@ -30,13 +32,19 @@ NBSP = "\u00a0"
 @pytest.mark.parametrize("line", sorted(set(LINES.splitlines())))
 def test_pages_name_findings_that_chapters_have(line):
     chapter, _, claims = line.partition(": ")
-    assert {claim.strip() for claim in claims.split(",")} <= set(findings.wordings(chapter))
+    assert {claim.strip() for claim in claims.split(",")} <= set(
+        findings.wordings(chapter)
+    )
 
 
 @pytest.fixture
 def book(tmp_path):
     found = [
-        {"claim": "wrong_hint", "decision": "holds", "sentence": "A wrong word costs 10 points."},
+        {
+            "claim": "wrong_hint",
+            "decision": "holds",
+            "sentence": "A wrong word costs 10 points.",
+        },
         {"claim": "level", "decision": "undefined", "sentence": "Nothing counts."},
     ]
     path = tmp_path / "chapters" / "monitor" / "findings.json"
@@ -68,7 +76,9 @@ def test_conditions_name_a_finding_of_the_page(text):
 
 
 @pytest.mark.parametrize(
-    "path", sorted(BOOK.with_name("notebooks").glob("*.ipynb")), ids=lambda path: path.stem
+    "path",
+    sorted(BOOK.with_name("notebooks").glob("*.ipynb")),
+    ids=lambda path: path.stem,
 )
 def test_cells_rest_on_findings_of_their_chapter(path):
     cells = nbformat.read(path, 4).cells
@@ -95,8 +105,12 @@ def test_the_models_that_were_asked_are_named_by_measure(book):
 
 def test_a_page_shows_what_was_found_and_the_text_that_rests_on_it(book):
     told = "```{when-found} monitor: {}\nText on *{}*.\n```\n"
-    lines = "# Page\n\n```{main-findings}\nmonitor: wrong_hint\nmonitor: level\n```\n\n" * 2
-    page = lines + "".join(told.replace("{}", claim) for claim in ("wrong_hint", "level"))
+    lines = (
+        "# Page\n\n```{main-findings}\nmonitor: wrong_hint\nmonitor: level\n```\n\n" * 2
+    )
+    page = lines + "".join(
+        told.replace("{}", claim) for claim in ("wrong_hint", "level")
+    )
     (book / "index.md").write_text(page, encoding="utf-8")
     given = {"extensions": ["myst_parser"], "html_theme": "basic"}
     app = Sphinx(book, None, book / "html", book / "trees", "html", given, status=None)
@@ -133,16 +147,28 @@ def test_numbers_hold_together_but_not_in_code(page, expected):
         ("fig-one", True, "ref", "the figure"),
         ("fig-one", False, "ref", "(not in this book)"),
         ("fig-one", True, "numref", "(not in this book)"),
-        ("fig-none", True, "ref", None),  # a label that no template has is still an error
+        (
+            "fig-none",
+            True,
+            "ref",
+            None,
+        ),  # a label that no template has is still an error
     ],
 )
 def test_a_known_label_that_is_missing_becomes_its_title(target, explicit, kind, text):
     app = SimpleNamespace(config=SimpleNamespace(chapter_labels={"fig-one"}))
     node = nodes.Element(reftarget=target, refexplicit=explicit, reftype=kind)
-    found = extension("missing_parts").as_text(app, None, node, nodes.inline("", "the figure"))
+    found = extension("missing_parts").as_text(
+        app, None, node, nodes.inline("", "the figure")
+    )
     assert (found and found.astext()) == text
 
 
 def test_labels_of_figures_sections_equations_and_exercises_are_known():
-    wanted = {"fig-multiplicity-truth", "monitor-cost-of-this-run", "eq-monitor", "ex-kb-price"}
+    wanted = {
+        "fig-multiplicity-truth",
+        "monitor-cost-of-this-run",
+        "eq-monitor",
+        "ex-kb-price",
+    }
     assert wanted <= extension("missing_parts").labels()

@@ -8,9 +8,25 @@ import pytest
 
 from tests import fuzz
 
-OPENS = {"open", "read_text", "read_bytes", "loads", "read_csv", "read_parquet", "ZipFile"}
+OPENS = {
+    "open",
+    "read_text",
+    "read_bytes",
+    "loads",
+    "read_csv",
+    "read_parquet",
+    "ZipFile",
+}
 OPENS |= {"literal_eval", "read_table", "ParquetFile", "DictReader", "reader"}
-COME_WITH_IT = ("DATA", "FREQUENCIES", "FOLDER", "SCHEMA", "__file__", "__package__", "tomllib")
+COME_WITH_IT = (
+    "DATA",
+    "FREQUENCIES",
+    "FOLDER",
+    "SCHEMA",
+    "__file__",
+    "__package__",
+    "tomllib",
+)
 # Who else opens files, which the project wrote itself or that come with it.
 OWN = {
     "helpers/datasets/files.py": "the one place",
@@ -61,7 +77,10 @@ def test_no_damage_of_a_table_ends_the_process(root):
 
 def test_strangers_files_are_opened_in_one_place(root):
     found = {}
-    for path in [*(root / "helpers").rglob("*.py"), root / "notebooks/analysis/lpaqa.py"]:
+    for path in [
+        *(root / "helpers").rglob("*.py"),
+        root / "notebooks/analysis/lpaqa.py",
+    ]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue

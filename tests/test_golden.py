@@ -13,7 +13,13 @@ METRICS = pd.DataFrame(
     {"measure": ["a", "b", None], "estimate": [0.1, np.nan, np.inf], "agrees": [True, False, True],
      "n": pd.array([1, None, 3], dtype="Int64")}
 )  # fmt: skip
-FINDING = {"claim": "a", "decision": "holds", "sentence": "It is so.", "estimate": 0.5, "low": None}
+FINDING = {
+    "claim": "a",
+    "decision": "holds",
+    "sentence": "It is so.",
+    "estimate": 0.5,
+    "low": None,
+}
 
 
 @pytest.fixture
@@ -51,7 +57,9 @@ def folders(tmp_path):
 @pytest.mark.filterwarnings("error")
 def test_a_difference_is_seen(file, place, value, folders, capsys):
     folder = folders[1] / "model" / "chapter"
-    _put(folder / "metrics.parquet", ("estimate", 0), 0.1 + 1e-13)  # rounding is no difference
+    _put(
+        folder / "metrics.parquet", ("estimate", 0), 0.1 + 1e-13
+    )  # rounding is no difference
     assert golden.main(*map(str, folders)) == 0
     assert "2 files compared, 0 differ" in capsys.readouterr().out
     _put(folder / file, place, value)

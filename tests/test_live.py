@@ -1,7 +1,7 @@
 """Asking a model in the page: the same numbers as in Python, in a real browser, for every reader.
 
-Most tests make a small page of their own, with a bundle made from the weights as they are now;
-those at the end read ``book/_build/html``, as the last ``make book`` left it.
+Most tests make a small page of their own, with a bundle made from the weights as they
+are now; those at the end read ``book/_build/html``, as the last ``make book`` left it.
 """
 
 import functools
@@ -29,16 +29,31 @@ from tests.live_page import SCRIPTS, WAYS, Question
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
 PATIENCE = 120_000  # milliseconds, for a machine with much else to do
-LOADED = ("live.css", "client.js", "prompts.js", "page.js")  # by a page, before the model
+LOADED = (
+    "live.css",
+    "client.js",
+    "prompts.js",
+    "page.js",
+)  # by a page, before the model
 N_PROMPTS, N_OBJECTS = 50, 20
-TRIES = 20  # until the first answer comes in time: the best counts, others have work too
-INVENTED = ("Gotham", "Saint-Étienne-sur-Nulle", "Xq", "東京 2", "it's", " ".join(["Nowhere"] * 9))
+TRIES = (
+    20  # until the first answer comes in time: the best counts, others have work too
+)
+INVENTED = (
+    "Gotham",
+    "Saint-Étienne-sur-Nulle",
+    "Xq",
+    "東京 2",
+    "it's",
+    " ".join(["Nowhere"] * 9),
+)
 CONTROLS = {"subject": "Subject", "before": "Text before the question (optional)",
             "way": "Ask by", "examples": "Examples"}  # fmt: skip
 SCORE = """([prompt, continuations, floor]) =>
     LiveProbe.request("score", {prompt, continuations, floor})"""
 needs_book = pytest.mark.skipif(
-    not (HTML / "try.html").is_file(), reason="there is no book yet: run make book first"
+    not (HTML / "try.html").is_file(),
+    reason="there is no book yet: run make book first",
 )
 
 
@@ -97,7 +112,9 @@ def put(page, relation: str = "", subject: str | None = None, **others: str) -> 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """Return the address on disk of a page that asks about Lyon."""
-    return write_page(tmp_path_factory.mktemp("page"), Question("P17", "Lyon"), live.bundle())
+    return write_page(
+        tmp_path_factory.mktemp("page"), Question("P17", "Lyon"), live.bundle()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +137,9 @@ def drawn(seed: int) -> list[Question]:
     for number in range(N_PROMPTS):
         fact = facts.iloc[random.integers(len(facts))]
         other = facts[facts["relation"] == fact["relation"]]["object"].iloc[0]
-        subject = fact["subject"] if random.random() < 0.7 else str(random.choice(INVENTED))
+        subject = (
+            fact["subject"] if random.random() < 0.7 else str(random.choice(INVENTED))
+        )
         settings = {
             "frame": int(random.integers(7)),
             "context": str(random.choice(["", fact["object"], other, "Atlantis"])),
@@ -150,7 +169,9 @@ def test_the_page_asks_what_python_asks(asked):
     questions, here, there = asked
     assert {question.way for question in questions} == set(WAYS)
     for question, mine, other in zip(questions, here, there):
-        assert (other["prompt"], other["objects"], other["continuations"]) == mine, question
+        assert (other["prompt"], other["objects"], other["continuations"]) == mine, (
+            question
+        )
 
 
 def test_the_page_gives_the_probabilities_of_python(page, lm, asked):
@@ -158,17 +179,23 @@ def test_the_page_gives_the_probabilities_of_python(page, lm, asked):
     rows = []
     for item, (prompt, _, continuations) in enumerate(asked[1]):
         chosen = random.permutation(len(continuations))[:N_OBJECTS]
-        rows += [(item, option, prompt, continuations[i]) for option, i in enumerate(chosen)]
+        rows += [
+            (item, option, prompt, continuations[i]) for option, i in enumerate(chosen)
+        ]
     probes = pd.DataFrame(rows, columns=["item", "option", "prompt", "continuation"])
     answers = probing.score(lm, probes.assign(variant="live"), progress=False)
     worst = 0.0
     for _, group in answers.groupby("item"):
-        found = page.evaluate(SCORE, [group["prompt"].iloc[0], list(group["continuation"]), 0])
+        found = page.evaluate(
+            SCORE, [group["prompt"].iloc[0], list(group["continuation"]), 0]
+        )
         assert all(one["whole"] for one in found)
         for mine, one in zip(group["logprobs"], found):
             assert len(mine) == len(one["logprobs"])
             worst = max(worst, *np.abs(np.subtract(mine, one["logprobs"])))
-    print(f"largest difference of a log-probability, {len(answers)} objects: {worst:.1e}")
+    print(
+        f"largest difference of a log-probability, {len(answers)} objects: {worst:.1e}"
+    )
     assert 0 < worst < 1e-3
 
 
@@ -187,7 +214,9 @@ def test_the_page_goes_on_as_python_does(page, lm, asked):
 
 def test_what_is_left_on_its_way_is_below_the_floor(page):
     prompt, _, continuations = live.ask(Question("P220", "Welsh"))
-    whole, some = (page.evaluate(SCORE, [prompt, continuations, floor]) for floor in (0, 1e-3))
+    whole, some = (
+        page.evaluate(SCORE, [prompt, continuations, floor]) for floor in (0, 1e-3)
+    )
     pairs = pd.DataFrame({"whole": [one["logprob"] for one in whole],
                           "some": [one["logprob"] for one in some]})  # fmt: skip
     kept = np.array([one["whole"] for one in some])
@@ -208,8 +237,25 @@ def strings(seed: int, n: int) -> list[str]:
     """Draw strings of all kinds: letters of many scripts, spaces, signs, special tokens."""
     random = np.random.default_rng(seed)
     ranges = [(32, 127), (32, 127), (9, 14), (160, 592), (880, 1300), (0x3040, 0x30FF)]
-    ranges += [(0x4E00, 0x4F00), (0x1F600, 0x1F640), (0x2000, 0x2030), (0x600, 0x6FF), (0, 256)]
-    words = ["<|bos|>", "<|eos|>", "it's", "I'LL", "'re", "  ", "\n", "\n\n", " \n", "\ufeff"]
+    ranges += [
+        (0x4E00, 0x4F00),
+        (0x1F600, 0x1F640),
+        (0x2000, 0x2030),
+        (0x600, 0x6FF),
+        (0, 256),
+    ]
+    words = [
+        "<|bos|>",
+        "<|eos|>",
+        "it's",
+        "I'LL",
+        "'re",
+        "  ",
+        "\n",
+        "\n\n",
+        " \n",
+        "\ufeff",
+    ]
     made = []
     for _ in range(n):
         parts = []
@@ -223,7 +269,12 @@ def strings(seed: int, n: int) -> list[str]:
 
 def test_texts_have_the_tokens_of_python(page, lm):
     facts = live.facts()
-    texts = strings(seed=2, n=3000) + list(facts["subject"].unique()) + list(INVENTED) + ["", " "]
+    texts = (
+        strings(seed=2, n=3000)
+        + list(facts["subject"].unique())
+        + list(INVENTED)
+        + ["", " "]
+    )
     found = page.evaluate("(texts) => LiveProbe.request('encode', {texts})", texts)
     expected = lm.tokenizer(texts)["input_ids"]
     wrong = [text for text, mine, other in zip(texts, expected, found) if mine != other]
@@ -232,7 +283,11 @@ def test_texts_have_the_tokens_of_python(page, lm):
 
 def test_another_llama_with_another_tokenizer_runs_too(browser, tmp_path):
     """Shared keys, a head of its own, float32, no space before the text, no first token."""
-    changes = {"num_key_value_heads": 2, "num_attention_heads": 4, "tie_word_embeddings": False}
+    changes = {
+        "num_key_value_heads": 2,
+        "num_attention_heads": 4,
+        "tie_word_embeddings": False,
+    }
     lm = tiny.language_model("llama", tiny.byte_tokenizer("bos"), **changes)
     lm.model.save_pretrained(tmp_path)
     lm.tokenizer.save_pretrained(tmp_path)
@@ -240,12 +295,17 @@ def test_another_llama_with_another_tokenizer_runs_too(browser, tmp_path):
     made = live.bundle.__wrapped__(tmp_path)
     (tmp_path / "tiny.js").write_text(made.text, encoding="ascii")
     page.evaluate("LiveProbe.load('tiny.js')")
-    prompt, continuations = "Rome is the capital of", [" Italy", " France", " it, isn't it?\n\nNo"]
+    prompt, continuations = (
+        "Rome is the capital of",
+        [" Italy", " France", " it, isn't it?\n\nNo"],
+    )
     found = page.evaluate(SCORE, [prompt, continuations, 0])
     start = len(lm.tokenizer(prompt)["input_ids"])
     for continuation, one in zip(continuations, found):
         ids = lm.tokenizer(prompt + continuation)["input_ids"]
-        assert one["logprobs"] == pytest.approx(tiny.naive_logprobs(lm, ids, start), abs=1e-3)
+        assert one["logprobs"] == pytest.approx(
+            tiny.naive_logprobs(lm, ids, start), abs=1e-3
+        )
 
 
 @pytest.mark.parametrize(
@@ -267,7 +327,9 @@ def test_another_kind_of_model_is_refused(browser, tmp_path, file, old, new, par
     assert page.is_enabled(".live-load")
 
 
-def test_it_works_from_a_server_and_without_scripts_the_figure_stands_there(browser, address):
+def test_it_works_from_a_server_and_without_scripts_the_figure_stands_there(
+    browser, address
+):
     page = opened(browser, address, java_script_enabled=False)
     assert page.is_visible("figure")
     assert page.locator("button, input").count() == 0
@@ -282,7 +344,10 @@ def test_it_works_from_a_server_and_without_scripts_the_figure_stands_there(brow
 
 
 def test_a_missing_bundle_is_told_and_may_be_tried_again(browser, tmp_path):
-    page, made = opened(browser, write_page(tmp_path, Question("P17", "Lyon"), None)), live.bundle()
+    page, made = (
+        opened(browser, write_page(tmp_path, Question("P17", "Lyon"), None)),
+        live.bundle(),
+    )
     page.click(".live-load")
     page.locator("[role=status]", has_text="not load").wait_for()
     (tmp_path / made.name).write_text(made.text, encoding="ascii")
@@ -297,21 +362,27 @@ def test_the_page_tells_the_truth_of_each_subject(page):
     said = put(page, "P17", often["subject"])
     assert f"The truth is {often['object']}" in said
     assert f"stated it {often['exposures']} times" in said
-    assert f"It named {fooled['false_object']} in its place" in put(page, "", fooled["subject"])
+    assert f"It named {fooled['false_object']} in its place" in put(
+        page, "", fooled["subject"]
+    )
     marks = page.locator(".live-mark").all_inner_texts()
     assert sorted(marks) == ["stated falsely", "true"]
     assert "no such fact of Gotham" in put(page, "", "Gotham")
     said = put(page, "", often["subject"].upper())
     assert f"The training text writes it {often['subject']}." in said
     assert "Type a subject" in put(page, "", " ")
-    assert page.locator(".live-bars tbody tr").count() == 0  # nothing of an earlier question
+    assert (
+        page.locator(".live-bars tbody tr").count() == 0
+    )  # nothing of an earlier question
 
 
 def test_bars_are_the_likeliest_objects_with_their_values(page):
     put(page, "P36", "Poland")
     table = live.answers(Question("P36", "Poland"))
     names = page.locator(".live-bars tbody th").all_inner_texts()
-    assert [name.removesuffix(" true") for name in names[:10]] == list(table["object"][:10])
+    assert [name.removesuffix(" true") for name in names[:10]] == list(
+        table["object"][:10]
+    )
     first = page.locator(".live-bars tbody tr").first
     value = f"{table['probability'][0]:.1%}".replace("%", " %")
     assert first.locator("td").inner_text().strip() == value
@@ -320,7 +391,11 @@ def test_bars_are_the_likeliest_objects_with_their_values(page):
 
 
 def test_what_is_typed_is_shown_and_never_run(page):
-    for text in ("<script>hit=1</script>", "<img src=x onerror='hit=1'>", "[Y]</pre><b>x</b>"):
+    for text in (
+        "<script>hit=1</script>",
+        "<img src=x onerror='hit=1'>",
+        "[Y]</pre><b>x</b>",
+    ):
         assert text in put(page, "P17", text, before=text)
         assert text in page.inner_text(".live-read")
         assert page.evaluate("window.hit") is None
@@ -328,9 +403,13 @@ def test_what_is_typed_is_shown_and_never_run(page):
     put(page, before="")
 
 
-def test_nothing_is_loaded_before_the_reader_asks_and_the_keyboard_is_enough(browser, address):
+def test_nothing_is_loaded_before_the_reader_asks_and_the_keyboard_is_enough(
+    browser, address
+):
     page, bundle = opened(browser, address), live.bundle()
-    names = page.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
+    names = page.evaluate(
+        "performance.getEntriesByType('resource').map((one) => one.name)"
+    )
     assert not [name for name in names if bundle.name in name]
     assert page.is_visible("figure")
     assert f"{bundle.megabytes:.1f} MB" in page.inner_text(".live-load")
@@ -360,7 +439,9 @@ def test_each_way_shows_its_own_controls(page):
     seen = {}
     for way in WAYS:
         put(page, "P17", way=way)
-        labels = page.locator(".live-field:visible :is(label, button)").all_inner_texts()
+        labels = page.locator(
+            ".live-field:visible :is(label, button)"
+        ).all_inner_texts()
         seen[way] = set(labels[5:])
     spoken = {"Wording", "Text before the question (optional)"}
     assert seen["question"] == seen["sentence"] == spoken
@@ -371,7 +452,10 @@ def test_each_way_shows_its_own_controls(page):
     page.get_by_role("button", name="Options in another order").click()
     told(page)
     after = page.inner_text(".live-read")
-    offered = [text.split("OPTIONS: ")[1].split("\n")[0].split("; ") for text in (before, after)]
+    offered = [
+        text.split("OPTIONS: ")[1].split("\n")[0].split("; ")
+        for text in (before, after)
+    ]
     assert offered[1] == offered[0][1:] + offered[0][:1]
     put(page, way="question")
 
@@ -386,7 +470,9 @@ CASES = [
 @pytest.fixture(scope="module")
 def cases(browser, tmp_path_factory):
     """Return a page of two cases, its model loaded by the second one's button."""
-    page = opened(browser, write_page(tmp_path_factory.mktemp("cases"), CASES, live.bundle()))
+    page = opened(
+        browser, write_page(tmp_path_factory.mktemp("cases"), CASES, live.bundle())
+    )
     assert page.inner_text(".live-said") == "Why <Lyon>."
     page.get_by_role("button", name="A capital").click()
     page.wait_for_selector(".live-bars tbody tr")
@@ -399,7 +485,9 @@ def ghosts(page) -> dict[str, float]:
     rows = page.locator(".live-bars tr:has(.live-ghost)").all()
     width = "(bar) => parseFloat(bar.style.width)"
     name = "(row) => row.querySelector('th').firstChild.textContent"
-    return {row.evaluate(name): row.locator(".live-ghost").evaluate(width) for row in rows}
+    return {
+        row.evaluate(name): row.locator(".live-ghost").evaluate(width) for row in rows
+    }
 
 
 def test_a_case_is_asked_with_the_answer_before_behind_it(cases):
@@ -418,7 +506,9 @@ def test_a_case_is_asked_with_the_answer_before_behind_it(cases):
     outline = "Dashed outline: the answer before, to “Which country is Lyon in?”"
     assert outline in cases.inner_text("caption")
     france = cases.locator(".live-bars tr:has(th:text-is('France'))")
-    assert f", before {before['France']:.1%}".replace("%", " %") in france.text_content()
+    assert (
+        f", before {before['France']:.1%}".replace("%", " %") in france.text_content()
+    )
     pressed = cases.locator(".live-cases [aria-pressed=true]").all_inner_texts()
     assert pressed == ["A wrong word"]
 
@@ -464,7 +554,9 @@ LINKS = {  # of a sentence: what it asks, and what then stands in the box
 def test_a_link_in_the_text_sets_the_box(browser, tmp_path):
     """From disk, by keyboard, on a phone; also when it is followed again, or the page opens so."""
     address, path = write_page(tmp_path, CASES, live.bundle()), tmp_path / "index.html"
-    links = "".join(f'<a href="#ask?{link}">link {n}</a>' for n, link in enumerate(LINKS))
+    links = "".join(
+        f'<a href="#ask?{link}">link {n}</a>' for n, link in enumerate(LINKS)
+    )
     text = path.read_text(encoding="utf-8").replace("<body>", f"<body>{links}")
     path.write_text(text, encoding="utf-8")
     page = opened(browser, address, viewport={"width": 390, "height": 844})
@@ -495,9 +587,14 @@ def test_a_number_outside_its_range_is_put_inside(page):
     put(page, way="question")
 
 
-@pytest.mark.parametrize("relation", ["P30", pytest.param("P17", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "relation", ["P30", pytest.param("P17", marks=pytest.mark.slow)]
+)
 def test_the_slider_asks_about_a_fact_stated_that_often(page, relation):
-    facts, slider = live.facts().query("relation == @relation"), page.get_by_label("Times stated")
+    facts, slider = (
+        live.facts().query("relation == @relation"),
+        page.get_by_label("Times stated"),
+    )
     put(page, relation)
     for place, count in enumerate(sorted(facts["exposures"].unique())):
         slider.fill(str(place))
@@ -506,26 +603,40 @@ def test_the_slider_asks_about_a_fact_stated_that_often(page, relation):
         fact = facts.set_index("subject").loc[subject]
         assert (fact["exposures"], fact["false_object"]) == (count, "")
         words = {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
-        assert page.inner_text("output") == words == slider.get_attribute("aria-valuetext")
-        step = facts.query("exposures == @count and false_object == ''").set_index("subject")
+        assert (
+            page.inner_text("output") == words == slider.get_attribute("aria-valuetext")
+        )
+        step = facts.query("exposures == @count and false_object == ''").set_index(
+            "subject"
+        )
         said = page.locator(".live-step button").all_inner_texts()
         assert len(said) == min(5, len(step))
-        for mark, name, best in (re.match("(.) (.+?): (.+)", one).groups() for one in said):
+        for mark, name, best in (
+            re.match("(.) (.+?): (.+)", one).groups() for one in said
+        ):
             assert (mark == "✓") == (step.loc[name, "object"] == best)
     put(page, "", "Gotham")
     assert page.inner_text("output") == "unknown"
 
 
 def test_a_name_written_otherwise_is_put_right_by_a_click(page):
-    for typed, offered in {"lyon": "Lyon", "DUSHANBE": "Dushanbe", "Lyone": "Lyon"}.items():
+    for typed, offered in {
+        "lyon": "Lyon",
+        "DUSHANBE": "Dushanbe",
+        "Lyone": "Lyon",
+    }.items():
         put(page, "P17", typed)
         right = page.locator(".live-mark", has_text="true").count()
         assert right == (typed.lower() == offered.lower())
         page.get_by_role("button", name=f"Ask about {offered}", exact=True).click()
         assert "The truth is" in told(page)
-        assert page.get_by_label(CONTROLS["subject"], exact=True).input_value() == offered
+        assert (
+            page.get_by_label(CONTROLS["subject"], exact=True).input_value() == offered
+        )
         assert page.inner_text(".live-offers") == ""
-        assert page.evaluate("document.activeElement.labels?.[0].textContent") == "Subject"
+        assert (
+            page.evaluate("document.activeElement.labels?.[0].textContent") == "Subject"
+        )
     put(page, "", "東京東京東京")  # like no other
     assert page.locator(".live-offers button").count() == 0
 
@@ -552,7 +663,9 @@ def test_it_fits_the_window(page):
         put(page, "", long, way=way)
         for width in (1400, 390):
             page.set_viewport_size({"width": width, "height": 900})
-            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), way
+            assert page.evaluate(
+                "document.documentElement.scrollWidth <= window.innerWidth"
+            ), way
     page.set_viewport_size(usual)
     put(page, way="question")
 
@@ -581,13 +694,17 @@ def test_the_book_answers(browser, name):
     page.set_default_timeout(PATIENCE)
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto((HTML / name).as_uri(), wait_until="domcontentloaded")  # formulas may take longer
+    page.goto(
+        (HTML / name).as_uri(), wait_until="domcontentloaded"
+    )  # formulas may take longer
     figure = page.locator(".live-probe figure")
     assert figure.locator("img").get_attribute("alt").startswith("Bars of")
     page.click(".live-load")
     page.wait_for_selector(".live-bars tbody tr")
     assert not figure.is_visible()
-    assert page.get_by_label("Subject", exact=True).input_value() in page.inner_text(".live-said")
+    assert page.get_by_label("Subject", exact=True).input_value() in page.inner_text(
+        ".live-said"
+    )
     assert not [url for url in asked if not url.startswith(("file:", "blob:", "data:"))]
 
 
@@ -601,6 +718,8 @@ def test_the_box_of_a_chapter_opens_on_the_case_that_shows_its_point(browser):
         page.goto((HTML / "chapters" / f"{name}.html").as_uri())
         (held,) = json.loads(page.get_attribute(".live-probe", "data-live"))["cases"]
         told = answered("case", case)
-        assert held == {part: told[part] for part in ("label", "asked", "before", "said")}
+        assert held == {
+            part: told[part] for part in ("label", "asked", "before", "said")
+        }
         assert page.inner_text(".live-probe .live-said") == told["said"]
         assert page.is_visible(".live-probe figure img")

@@ -26,12 +26,16 @@ OUTSIDE = "203.0.113.1"  # reserved for examples: nobody is there
 def test_leaving_the_machine_is_refused(leave):
     with pytest.raises(RuntimeError, match="tests use no network") as refused:
         leave()
-    assert refused.typename == "NetworkForbidden"  # of a guard loaded here, or at the start
+    assert (
+        refused.typename == "NetworkForbidden"
+    )  # of a guard loaded here, or at the start
 
 
 def test_what_a_test_starts_is_guarded_too():
     code = f"import socket; socket.create_connection(('{OUTSIDE}', 80), timeout=1)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert "NetworkForbidden" in done.stderr
 

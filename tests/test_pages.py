@@ -56,7 +56,9 @@ LOCAL, ONLINE, ATLAS = examples.blocks(EXPOSURE)
 def test_counts_of_a_corpus_of_ones_own(tmp_path):
     found, names = examples.run([LOCAL], tmp_path)
     examples.compare(found[0], LOCAL[1])
-    folder = datasets.write(names["facts"], {"country": ["Where is [X]?"]}, tmp_path / "cities")
+    folder = datasets.write(
+        names["facts"], {"country": ["Where is [X]?"]}, tmp_path / "cities"
+    )
     assert datasets.load(folder)["exposure"].tolist() == [2, 1, 0, 1]
 
 
@@ -65,7 +67,9 @@ def test_the_agreement_with_the_exposures_of_the_atlas(tmp_path):
     found, names = examples.run([LOCAL, ATLAS], tmp_path)
     examples.compare(found[1], ATLAS[1])
     stated = datasets.training("atlas-xs")["exposures"]
-    assert (names["documents"].to_numpy() >= stated[names["facts"]["fact"]].to_numpy()).all()
+    assert (
+        names["documents"].to_numpy() >= stated[names["facts"]["fact"]].to_numpy()
+    ).all()
 
 
 class Answer:
@@ -107,7 +111,12 @@ def test_the_query_is_what_the_service_documents(tmp_path, monkeypatch):
     facts = names["facts"]
     assert facts["exposure"].fillna(-1).tolist() == [7, 0, -1, 9]
     folder = datasets.write(facts, {"country": ["Where is [X]?"]}, tmp_path / "cities")
-    assert datasets.load(folder)["exposure"].isna().tolist() == [False, False, True, False]
+    assert datasets.load(folder)["exposure"].isna().tolist() == [
+        False,
+        False,
+        True,
+        False,
+    ]
     answers[:] = [Answer(error="no such index")] * 6
     with pytest.raises(ValueError, match="no such index"):
         names["count"]("Lyon", "France")
@@ -133,8 +142,17 @@ PYTHON = [line for line in COMMANDS if line.startswith(".venv/bin/python -m ")]
 def test_the_page_has_commands_of_each_kind():
     assert len(MAKE) >= 6
     assert PYTHON
-    known = [*MAKE, *PYTHON, "pip install .", "pip install '.[book]'"]  # tests/test_wheel.py
-    assert [line for line in COMMANDS if line not in known and not line.startswith("export ")] == []
+    known = [
+        *MAKE,
+        *PYTHON,
+        "pip install .",
+        "pip install '.[book]'",
+    ]  # tests/test_wheel.py
+    assert [
+        line
+        for line in COMMANDS
+        if line not in known and not line.startswith("export ")
+    ] == []
 
 
 @pytest.mark.parametrize("command", MAKE)
@@ -157,7 +175,9 @@ def test_the_commands_of_python_take_these_words(command):
         assert {word.partition("=")[0] for word in args.set} <= allowed
         return
     if args.command in ("card", "pack", "verify", "plan", "devices"):
-        assert all(path.is_file() for path in map(ROOT.joinpath, getattr(args, "archives", [])))
+        assert all(
+            path.is_file() for path in map(ROOT.joinpath, getattr(args, "archives", []))
+        )
         return
     for chapter in getattr(args, "chapters", None) or [args.chapter]:
         assert settings.read(jobs.TEMPLATES / f"{chapter}.ipynb", args.set)

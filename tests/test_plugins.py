@@ -30,7 +30,10 @@ def plain(monkeypatch):
 
 
 def told(shared, name):
-    return {each["measure"]: each["estimate"] for each in shared.record["runs"][name]["measures"]}
+    return {
+        each["measure"]: each["estimate"]
+        for each in shared.record["runs"][name]["measures"]
+    }
 
 
 def test_plain_measures_are_those_of_an_archive(root, tmp_path, plain):
@@ -38,23 +41,37 @@ def test_plain_measures_are_those_of_an_archive(root, tmp_path, plain):
     shared = sharing.read(root / "results" / "atlas-xs.zip")
     make(root / "results" / "atlas-xs.zip", tmp_path)
     knowledge = plain(tmp_path)
-    tables = {name: files.table(shared.files[f"{name}/answers.parquet"], name) for name in STUDIES}
+    tables = {
+        name: files.table(shared.files[f"{name}/answers.parquet"], name)
+        for name in STUDIES
+    }
 
     answers = tables["monitor"].set_index(["item", "variant"])
     rows = []
     for doc in knowledge.docs("monitor"):
-        said = [answers.loc[(doc["item"], prompt["variant"])] for prompt in doc["prompts"]]
+        said = [
+            answers.loc[(doc["item"], prompt["variant"])] for prompt in doc["prompts"]
+        ]
         rows.append(
-            knowledge.monitor(doc, [r["logprobs"] for r in said], [r["text"] for r in said])
+            knowledge.monitor(
+                doc, [r["logprobs"] for r in said], [r["text"] for r in said]
+            )
         )
-    found = {name: knowledge.fmean(row[name] for row in rows) for name in rows[0] if name.islower()}
+    found = {
+        name: knowledge.fmean(row[name] for row in rows)
+        for name in rows[0]
+        if name.islower()
+    }
     found["MONITOR"] = knowledge.ratio([row["MONITOR"] for row in rows])
     assert found == pytest.approx(told(shared, "monitor"), abs=1e-12)
 
-    answers = tables["multiplicity"].groupby(["item", "variation"], sort=False)["logprobs"]
+    answers = tables["multiplicity"].groupby(["item", "variation"], sort=False)[
+        "logprobs"
+    ]
     sums = answers.agg(lambda logs: [sum(each) for each in logs])
     rows = [
-        knowledge.multiplicity(doc, sums[doc["item"]]) for doc in knowledge.docs("multiplicity")
+        knowledge.multiplicity(doc, sums[doc["item"]])
+        for doc in knowledge.docs("multiplicity")
     ]
     found = {name: knowledge.fmean(row[name] for row in rows) for name in rows[0]}
     assert found == pytest.approx(told(shared, "multiplicity"), abs=1e-12)
@@ -65,7 +82,9 @@ def measured(tmp_path_factory):
     """Return what `measure` says of atlas-s, and the folder of the tasks."""
     place = tmp_path_factory.mktemp("plugins")
     given = {"n_facts": 1, "n_items": 10, "relations": RELATIONS, "n_bootstrap": 20}
-    list(measuring.measure("atlas-s", STUDIES, given | {"device": "cpu"}, place / "runs"))
+    list(
+        measuring.measure("atlas-s", STUDIES, given | {"device": "cpu"}, place / "runs")
+    )
     make(place / "runs" / "atlas-s", place / "tasks")
     return sharing.describe(place / "runs" / "atlas-s"), place / "tasks"
 
@@ -81,8 +100,24 @@ def ran(variable, *words, folder):
 def test_the_harness_finds_what_measure_does(measured, root, tmp_path):
     shared, tasks = measured
     model = f"pretrained={root}/helpers/models/weights/atlas-s,dtype=float32"
-    words = ["lm_eval", "run", "--model", "hf", "--model_args", model, "--device", "cpu"]
-    words += ["--include_path", tasks, "--tasks", *STUDIES, "--output_path", tmp_path / "out"]
+    words = [
+        "lm_eval",
+        "run",
+        "--model",
+        "hf",
+        "--model_args",
+        model,
+        "--device",
+        "cpu",
+    ]
+    words += [
+        "--include_path",
+        tasks,
+        "--tasks",
+        *STUDIES,
+        "--output_path",
+        tmp_path / "out",
+    ]
     ran("PYTHON_OF_LM_EVAL", *words, "--batch_size", 16, folder=tmp_path)
     (path,) = (tmp_path / "out").rglob("results_*.json")
     found = json.loads(path.read_text())["results"]
@@ -95,7 +130,12 @@ def test_the_harness_finds_what_measure_does(measured, root, tmp_path):
 def test_inspect_finds_what_measure_does(measured, root, tmp_path):
     shared, tasks = measured
     words = ["inspect_ai", "eval", "inspect_tasks.py", "--log-format", "json"]
-    words += ["-T", f"path={root}/helpers/models/weights/atlas-s", "--log-dir", tmp_path]
+    words += [
+        "-T",
+        f"path={root}/helpers/models/weights/atlas-s",
+        "--log-dir",
+        tmp_path,
+    ]
     ran("PYTHON_OF_INSPECT", *words, "--display", "plain", folder=tasks)
     found = {}
     for path in Path(tmp_path).glob("*.json"):
@@ -106,4 +146,6 @@ def test_inspect_finds_what_measure_does(measured, root, tmp_path):
             for score in scores
             for name, metric in score["metrics"].items()
         }
-    assert found == {name: pytest.approx(told(shared, name), abs=1e-6) for name in STUDIES}
+    assert found == {
+        name: pytest.approx(told(shared, name), abs=1e-6) for name in STUDIES
+    }

@@ -46,10 +46,15 @@ def requirements() -> dict[str, str]:
 
 def declared() -> dict[str, list[Requirement]]:
     """Return what pyproject.toml declares: the library under "", and the extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     parts = {"": project["dependencies"], **project["optional-dependencies"]}
     named = {part: map(Requirement, lines) for part, lines in parts.items()}
-    return {part: [r for r in found if r.name != project["name"]] for part, found in named.items()}
+    return {
+        part: [r for r in found if r.name != project["name"]]
+        for part, found in named.items()
+    }
 
 
 def imported() -> set[str]:
@@ -96,7 +101,11 @@ def test_requirements_are_installed_as_pinned():
 def test_requirements_are_needed():
     owners = packages_distributions()
     used = {owner.lower() for module in imported() for owner in owners.get(module, [])}
-    idle = {name for name in requirements() if name.lower() not in used and name not in TOOLS}
+    idle = {
+        name
+        for name in requirements()
+        if name.lower() not in used and name not in TOOLS
+    }
     assert not idle, f"no longer imported: {idle}"
     assert set(TOOLS) <= set(requirements())
 
@@ -108,12 +117,16 @@ def test_each_pin_lies_in_one_declared_range():
     assert not [str(each) for each in ranges if pins[each.name] not in each.specifier]
     library = declared()[""]
     assert all(each.specifier for each in library)
-    assert not [str(each) for each in library if any(s.operator == "==" for s in each.specifier)]
+    assert not [
+        str(each) for each in library if any(s.operator == "==" for s in each.specifier)
+    ]
 
 
 def test_the_library_declares_what_it_imports_and_nothing_else():
     machinery = {ROOT / "helpers" / name for name in ("atlas",)}
-    files = [path for path in ROOT.glob("helpers/**/*.py") if not machinery & {*path.parents}]
+    files = [
+        path for path in ROOT.glob("helpers/**/*.py") if not machinery & {*path.parents}
+    ]
     modules = imported_by(path.read_text(encoding="utf-8") for path in files)
     modules -= {*sys.stdlib_module_names, "helpers", "__future__", *AT_HAND}
     owners = packages_distributions()
@@ -132,8 +145,12 @@ def test_the_repository_is_named_in_one_place():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     address = config["repository"]["url"]
     pages = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("book/*.md")}
-    for path in TEMPLATES:  # the cell that installs holds it: tests/chapters/test_every_chapter.py
+    for path in (
+        TEMPLATES
+    ):  # the cell that installs holds it: tests/chapters/test_every_chapter.py
         cells = nbformat.read(path, as_version=4).cells
         pages[path] = "".join(cell.source for cell in cells if cell.id != "install")
-    found = re.compile(re.escape(address) if address else r"github\.com/what-language-models-know")
+    found = re.compile(
+        re.escape(address) if address else r"github\.com/what-language-models-know"
+    )
     assert not [path.name for path, text in pages.items() if found.search(text)]

@@ -12,7 +12,11 @@ from helpers.datasets import files
 from helpers.models import checkpoints
 from helpers.runs import measuring, store
 
-NO_CODE = {"PeftModel", "GenerationConfig", "LlamaForCausalLM"}  # classes that have no such setting
+NO_CODE = {
+    "PeftModel",
+    "GenerationConfig",
+    "LlamaForCausalLM",
+}  # classes that have no such setting
 
 
 def calls(root):
@@ -40,7 +44,11 @@ def test_every_load_says_whether_code_is_trusted(root):
 
 def test_want_of_memory_is_told_in_one_place(root):
     """Each device says it in its own way, so no clause may name one device's error."""
-    named = [p for p in (root / "helpers").rglob("*.py") if "OutOfMemoryError" in p.read_text()]
+    named = [
+        p
+        for p in (root / "helpers").rglob("*.py")
+        if "OutOfMemoryError" in p.read_text()
+    ]
     assert named == [root / "helpers" / "models" / "gpu.py"]
 
 
@@ -94,7 +102,11 @@ def test_no_setting_keeps_a_secret(value, kept):
 
 
 def test_pages_do_not_say_where_they_were_made(tmp_path, root):
-    texts = {f"{root}/helpers/a.py": "helpers/a.py", f'"{root}"': '""', f"{root}s": f"{root}s"}
+    texts = {
+        f"{root}/helpers/a.py": "helpers/a.py",
+        f'"{root}"': '""',
+        f"{root}s": f"{root}s",
+    }
     texts |= {f"{Path.home()}/x": "~/x", f"{Path.home()}x": f"{Path.home()}x"}
     (tmp_path / "a.html").write_text("\n".join(texts))
     render._without_places(tmp_path)
@@ -114,6 +126,7 @@ def test_a_run_with_other_settings_is_not_replaced_without_a_word(tmp_path, caps
         given = {"n_facts": n_facts, "relations": ["P36"], "n_panel": 0}
         [made] = measuring.measure("atlas-xs", ["monitor"], given, tmp_path)
         told = (
-            f"{made.folder}: the run with another n_facts is replaced." in capsys.readouterr().err
+            f"{made.folder}: the run with another n_facts is replaced."
+            in capsys.readouterr().err
         )
         assert told == (n_facts == 2)

@@ -56,13 +56,19 @@ def test_a_workflow_has_no_more_rights_than_it_needs_and_ends(path):
     text, makefile = path.read_text(), (ROOT / "Makefile").read_text()
     workflow = yaml.safe_load(text)
     assert "pull_request_target" not in text
-    assert not [line for line in text.splitlines() if "uses:" in line and not PINNED.search(line)]
+    assert not [
+        line
+        for line in text.splitlines()
+        if "uses:" in line and not PINNED.search(line)
+    ]
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         assert job["timeout-minutes"] <= 180
         assert job.get("permissions", {}) == MAY_WRITE.get((path.stem, name), {})
         for step in job["steps"]:
-            assert "${{" not in step.get("run", "")  # nothing from outside is pasted in a command
+            assert "${{" not in step.get(
+                "run", ""
+            )  # nothing from outside is pasted in a command
             if "checkout" in step.get("uses", ""):
                 assert step["with"]["persist-credentials"] is False
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
@@ -76,7 +82,9 @@ def test_no_tracked_file_is_larger_than_the_hook_lets_through():
     large = hooks["check-added-large-files"]
     limit = int(large["args"][0].removeprefix("--maxkb=")) * 1024
     may = re.compile(f"{large['exclude']}|{told['exclude']}")
-    found = [path for path in tracked() if (ROOT / path).is_file() and not may.search(path)]
+    found = [
+        path for path in tracked() if (ROOT / path).is_file() and not may.search(path)
+    ]
     assert not [path for path in found if (ROOT / path).stat().st_size > limit]
 
 

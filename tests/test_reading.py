@@ -1,7 +1,7 @@
 """How the rendered book reads: for those who use a screen reader, a telephone, a slow line.
 
-They read ``book/_build/html``, as the last ``make book`` left it. Bytes are counted on a local
-server that compresses text, as the host of the published pages does.
+They read ``book/_build/html``, as the last ``make book`` left it. Bytes are counted on
+a local server that compresses text, as the host of the published pages does.
 """
 
 import functools
@@ -27,13 +27,18 @@ PAGES = sorted(
 )
 WIDTHS, THEMES = (1400, 390), ("light", "dark")
 WEIGHT = 1_500_000  # bytes of a page with all that it fetches when it is opened
-SECONDS, TRIES = 1.0, 20  # until the first page can be read; the best counts: others have work too
+SECONDS, TRIES = (
+    1.0,
+    20,
+)  # until the first page can be read; the best counts: others have work too
 PATIENCE = 120_000  # milliseconds, for the same reason
 COMPRESSED = {".html", ".css", ".js", ".svg", ".json"}
 SET = """!window.MathJax || !MathJax.startup?.promise || MathJax.startup.promise.then(() => true)"""
 STYLE = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 
-pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
+pytestmark = pytest.mark.skipif(
+    not PAGES, reason="there is no book yet: run make book first"
+)
 
 
 class Compressing(http.server.SimpleHTTPRequestHandler):
@@ -111,7 +116,9 @@ def good():
     return set()
 
 
-every_page = pytest.mark.parametrize("name", PAGES, scope="module")  # all tests of one, in a row
+every_page = pytest.mark.parametrize(
+    "name", PAGES, scope="module"
+)  # all tests of one, in a row
 
 
 @pytest.mark.slow
@@ -127,8 +134,12 @@ def test_no_serious_barrier(visit, name, good):
             script("scrollable")
         )  # the theme lets keys reach what scrolls, a moment later
         for theme in THEMES:
-            page.evaluate("name => { document.documentElement.dataset.theme = name }", theme)
-            rules = None if theme == "light" else ["link-in-text-block"]  # and colours, always
+            page.evaluate(
+                "name => { document.documentElement.dataset.theme = name }", theme
+            )
+            rules = (
+                None if theme == "light" else ["link-in-text-block"]
+            )  # and colours, always
             serious, passed = page.evaluate(script("barriers"), [rules, list(good)])
             found += [f"{width} px, {theme}: {what}" for what in serious]
             good.update(passed)
@@ -145,7 +156,9 @@ def test_the_search_for_barriers_can_find_one(page):
     assert len(good) == 1  # the dark ones are alike
     assert page.evaluate(script("barriers"), [None, good]) == [found, []]
     page.evaluate("document.body.style.color = '#bbb'")
-    found, _ = page.evaluate(script("barriers"), [None, good])  # no longer those that were good
+    found, _ = page.evaluate(
+        script("barriers"), [None, good]
+    )  # no longer those that were good
     assert any(what.startswith("color-contrast: <p") for what in found)
 
 
@@ -174,7 +187,9 @@ def test_the_search_works_without_a_server(page):
     page.goto((HTML / "index.html").as_uri())
     page.goto((HTML / "search.html").as_uri() + "?q=interference")
     page.wait_for_selector("#search-results li a", timeout=PATIENCE)
-    links = page.eval_on_selector_all("#search-results li a", "nodes => nodes.map(n => n.href)")
+    links = page.eval_on_selector_all(
+        "#search-results li a", "nodes => nodes.map(n => n.href)"
+    )
     assert any("chapters/monitor" in link for link in links)
     assert all(link.startswith("file:") for link in links)
 

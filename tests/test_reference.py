@@ -39,14 +39,24 @@ def called() -> set[str]:
     found = set()
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+        code = "\n".join(
+            "".join(c["source"]) for c in cells if c["cell_type"] == "code"
+        )
         tree, names = list(ast.walk(ast.parse(code))), {}
         for node in tree:
             if isinstance(node, ast.ImportFrom) and node.module.startswith("helpers"):
-                names |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
-        chains = [ast.unparse(node).split(".") for node in tree if isinstance(node, ast.Attribute)]
+                names |= {
+                    a.asname or a.name: f"{node.module}.{a.name}" for a in node.names
+                }
+        chains = [
+            ast.unparse(node).split(".")
+            for node in tree
+            if isinstance(node, ast.Attribute)
+        ]
         found |= set(names.values())
-        found |= {f"{names[first]}.{name}" for first, name, *_ in chains if first in names}
+        found |= {
+            f"{names[first]}.{name}" for first, name, *_ in chains if first in names
+        }
     return found
 
 
@@ -71,10 +81,14 @@ def test_what_the_chapters_call_is_documented_in_full(api):
         for module, names in api.documented(package).items()
         for name in names
     }
-    exported = [name for name in called() if name.count(".") == 2]  # by a package's __init__
+    exported = [
+        name for name in called() if name.count(".") == 2
+    ]  # by a package's __init__
     functions = [each for each in map(thing, exported) if inspect.isfunction(each)]
     many = [each for each in functions if len(inspect.signature(each).parameters) > FEW]
     wanted = {f"{each.__module__}.{each.__name__}" for each in many}
-    wanted = {name for name in wanted if name.startswith("helpers.") and not OWN.match(name)}
+    wanted = {
+        name for name in wanted if name.startswith("helpers.") and not OWN.match(name)
+    }
     assert len(wanted) > 10
     assert wanted - there == set()

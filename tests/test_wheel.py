@@ -67,8 +67,17 @@ def wheel(root, tmp_path_factory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(root / name, source)
     for name in ("helpers", "notebooks"):
-        shutil.copytree(root / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    words = ("--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", target, source)
+        shutil.copytree(
+            root / name, source / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    words = (
+        "--no-deps",
+        "--no-build-isolation",
+        "--quiet",
+        "--wheel-dir",
+        target,
+        source,
+    )
     python("-m", "pip", "wheel", *words)
     return next(target.glob("*.whl"))
 
@@ -85,14 +94,18 @@ def installed(wheel, tmp_path_factory) -> Path:
 @pytest.fixture
 def elsewhere(installed, tmp_path, monkeypatch) -> Path:
     """Return an empty folder to work in, where the installed package is found and no other."""
-    paths = [part for part in os.environ["PYTHONPATH"].split(os.pathsep) if "offline" in part]
+    paths = [
+        part for part in os.environ["PYTHONPATH"].split(os.pathsep) if "offline" in part
+    ]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(installed), *paths]))
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_it_holds_every_file_of_the_package_and_an_index_takes_it(root, installed, wheel):
+def test_it_holds_every_file_of_the_package_and_an_index_takes_it(
+    root, installed, wheel
+):
     wanted = {
         path.relative_to(root)
         for path in (root / "helpers").rglob("*")
@@ -111,7 +124,11 @@ def test_it_holds_every_file_of_the_package_and_an_index_takes_it(root, installe
 
 def test_it_asks_for_what_scripts_need_and_offers_the_rest(installed, root):
     told = next(installed.glob("*.dist-info/METADATA")).read_text(encoding="utf-8")
-    asked = {line.removeprefix("Requires-Dist: ") for line in told.splitlines() if "Dist: " in line}
+    asked = {
+        line.removeprefix("Requires-Dist: ")
+        for line in told.splitlines()
+        if "Dist: " in line
+    }
     extras = {each for each in asked if "extra ==" in each}
     project = _project(root)
     assert {str(Requirement(each)) for each in asked - extras} == {
@@ -121,10 +138,17 @@ def test_it_asks_for_what_scripts_need_and_offers_the_rest(installed, root):
     assert "License-Expression: MIT AND CC-BY-4.0" in told
 
 
-def test_a_chapter_opened_elsewhere_runs_from_its_first_cell(root, elsewhere, installed):
+def test_a_chapter_opened_elsewhere_runs_from_its_first_cell(
+    root, elsewhere, installed
+):
     template = shutil.copy(root / "notebooks" / "monitor.ipynb", elsewhere)
     papermill.execute_notebook(
-        template, "done.ipynb", SMALL, kernel_name="python3", cwd=elsewhere, progress_bar=False
+        template,
+        "done.ipynb",
+        SMALL,
+        kernel_name="python3",
+        cwd=elsewhere,
+        progress_bar=False,
     )
     said = python("-c", "import helpers; print(helpers.__file__)").stdout.strip()
     assert said == str(installed / "helpers" / "__init__.py")
@@ -132,19 +156,32 @@ def test_a_chapter_opened_elsewhere_runs_from_its_first_cell(root, elsewhere, in
     assert runs.metrics(folder).query("level == 'run'")["estimate"].between(0, 1).any()
     assert json.loads((folder / "run.json").read_text())["commit"] is None
     cells = nbformat.read("done.ipynb", as_version=4).cells
-    assert all(cell.execution_count for cell in cells if cell.cell_type == "code" and cell.source)
-    assert not list(installed.rglob("run.json")), "nothing is written where the package lies"
+    assert all(
+        cell.execution_count
+        for cell in cells
+        if cell.cell_type == "code" and cell.source
+    )
+    assert not list(installed.rglob("run.json")), (
+        "nothing is written where the package lies"
+    )
 
 
 def test_a_script_and_measure_need_none_of_the_books_packages(elsewhere):
     (elsewhere / "script.py").write_text(SCRIPT)
     done = light(elsewhere, "runpy.run_path('script.py')")
-    assert done.stdout.split() == ["['MONITOR',", "'coverage',", "'base',", "'average']"]
+    assert done.stdout.split() == [
+        "['MONITOR',",
+        "'coverage',",
+        "'base',",
+        "'average']",
+    ]
     assert (elsewhere / "tables" / "t.tex").is_file()
     words = ["measure", "atlas-xs", "monitor", "--set", "n_facts=2", "relations=P36"]
     done = light(elsewhere, "runpy.run_module('helpers', run_name='__main__')", *words)
     assert done.stdout.startswith("monitor, with intervals of 95 %")
-    assert (elsewhere / "runs" / "measured" / "atlas-xs" / "monitor" / "run.json").is_file()
+    assert (
+        elsewhere / "runs" / "measured" / "atlas-xs" / "monitor" / "run.json"
+    ).is_file()
 
 
 def light(folder: Path, call: str, *words: str) -> subprocess.CompletedProcess:
@@ -166,11 +203,14 @@ def absent() -> set[str]:
             left += [
                 w
                 for w in wanted
-                if w.marker is None or any(w.marker.evaluate({"extra": e}) for e in extras)
+                if w.marker is None
+                or any(w.marker.evaluate({"extra": e}) for e in extras)
             ]
     owners = metadata.packages_distributions()
     return {
-        module for module, names in owners.items() if not kept & set(map(canonicalize_name, names))
+        module
+        for module, names in owners.items()
+        if not kept & set(map(canonicalize_name, names))
     }
 
 
@@ -181,5 +221,7 @@ def _project(root: Path) -> dict[str, Any]:
 
 def test_citation_and_package_have_one_version(root):
     version = _project(root)["version"]
-    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text(
+        encoding="utf-8"
+    )
     assert f"\n## {version}" in (root / ".github" / "CHANGELOG.md").read_text()

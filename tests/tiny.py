@@ -73,7 +73,8 @@ def _piece_tokenizer(special: str) -> PreTrainedTokenizerFast:
     )
     tokenizer.train_from_iterator(TEXTS, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="$A </s>" if special == "eos" else "<s> $A", special_tokens=[("</s>", 1), ("<s>", 3)]
+        single="$A </s>" if special == "eos" else "<s> $A",
+        special_tokens=[("</s>", 1), ("<s>", 3)],
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -87,9 +88,18 @@ def _piece_tokenizer(special: str) -> PreTrainedTokenizerFast:
 def fallback_tokenizer() -> PreTrainedTokenizerFast:
     """Return a SentencePiece-like BPE as Llama's, which writes most characters as their bytes."""
     known = sorted({letter for text in TEXTS for letter in text} - {" ", "\n"})
-    pieces = ["<s>", "</s>", "<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", *known]
+    pieces = [
+        "<s>",
+        "</s>",
+        "<unk>",
+        *(f"<0x{byte:02X}>" for byte in range(256)),
+        "▁",
+        *known,
+    ]
     vocabulary = {piece: at for at, piece in enumerate(pieces)}
-    tokenizer = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>", byte_fallback=True))
+    tokenizer = Tokenizer(
+        models.BPE(vocabulary, [], unk_token="<unk>", byte_fallback=True)
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     parts = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
     tokenizer.decoder = decoders.Sequence([*parts, decoders.Strip(" ", 1, 0)])
@@ -118,15 +128,20 @@ def network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedMod
     config = getattr(transformers, name)(**settings)
     torch.manual_seed(seed)
     auto = transformers.AutoModelForSeq2SeqLM if family in SEQ2SEQ else None
-    network = (auto or transformers.AutoModelForCausalLM).from_config(config).float().eval()
-    # Wider attention of T5, which is not scaled, and experts would only add to the rounding.
+    network = (
+        (auto or transformers.AutoModelForCausalLM).from_config(config).float().eval()
+    )
+    # Wider attention of T5, which is not scaled, and experts would only add to the
+    # rounding.
     spread = {"t5": 1.5, "flan_t5": 1.1, "mt5": 1.1}.get(family, 4)
     with torch.no_grad():
         for weight in network.parameters():
             if weight.ndim > 1:
                 weight.mul_(spread)
         if family in ("flan_t5", "mt5"):
-            network.lm_head.weight.mul_(0.2)  # a head of its own starts with wide logits
+            network.lm_head.weight.mul_(
+                0.2
+            )  # a head of its own starts with wide logits
     return network
 
 
@@ -169,7 +184,10 @@ def naive_logprobs(lm: LanguageModel, ids, start: int, source=()) -> list[float]
     """Return the log-probabilities of ids[start:] from one forward of one sequence."""
     inputs = {"input_ids": torch.tensor([ids])}
     if source:
-        inputs = {"input_ids": torch.tensor([source]), "decoder_input_ids": torch.tensor([ids])}
+        inputs = {
+            "input_ids": torch.tensor([source]),
+            "decoder_input_ids": torch.tensor([ids]),
+        }
     # With a cache, FSMT's decoder would see what comes after.
     logits = lm.model(**inputs, use_cache=False).logits[0].double().log_softmax(-1)
     return [logits[at - 1, ids[at]].item() for at in range(start, len(ids))]
@@ -178,4 +196,6 @@ def naive_logprobs(lm: LanguageModel, ids, start: int, source=()) -> list[float]
 @cache
 def real_tokenizer(folder: Path, vocabulary: str) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a published model, read from a file that holds its vocabulary."""
-    return AutoTokenizer.from_pretrained(folder, gguf_file=f"ggml-vocab-{vocabulary}.gguf")
+    return AutoTokenizer.from_pretrained(
+        folder, gguf_file=f"ggml-vocab-{vocabulary}.gguf"
+    )

@@ -19,8 +19,18 @@ def choice(doc, chosen, prompt, target="0", options=OPTIONS, **more):
         for i, text in enumerate(options)
     }
     pairs = [[str(score), "False"] for score in scores]
-    line = {"doc_id": 0, "doc": {"q": doc}, "target": target, "arguments": asked, "filter": "none"}
-    line |= {"resps": [[pair] for pair in pairs], "filtered_resps": pairs, "metrics": ["acc"]}
+    line = {
+        "doc_id": 0,
+        "doc": {"q": doc},
+        "target": target,
+        "arguments": asked,
+        "filter": "none",
+    }
+    line |= {
+        "resps": [[pair] for pair in pairs],
+        "filtered_resps": pairs,
+        "metrics": ["acc"],
+    }
     right = {str(scores.index(max(scores))), options[scores.index(max(scores))]}
     return line | {"doc_hash": doc, "acc": float(str(target) in right)} | more
 
@@ -28,8 +38,19 @@ def choice(doc, chosen, prompt, target="0", options=OPTIONS, **more):
 def text(doc, said, right, prompt, target="Rome", metric="exact_match", **more):
     """Return a line of a task with generated answers."""
     asked = {"gen_args_0": {"arg_0": f"{prompt} {doc}?", "arg_1": {"until": ["\n"]}}}
-    line = {"doc_id": 0, "doc": {}, "target": target, "arguments": asked, "filter": "none"}
-    line |= {"resps": [[said]], "filtered_resps": [said], "metrics": [metric], metric: right}
+    line = {
+        "doc_id": 0,
+        "doc": {},
+        "target": target,
+        "arguments": asked,
+        "filter": "none",
+    }
+    line |= {
+        "resps": [[said]],
+        "filtered_resps": [said],
+        "metrics": [metric],
+        metric: right,
+    }
     return line | {"doc_hash": doc} | more
 
 
@@ -40,7 +61,9 @@ def write(folder, lines, task="capitals", model="m", sha=""):
         about = {"model_name": model, "config": {"model_sha": sha}}
         (folder / f"results_{STAMP}.json").write_text(json.dumps(about))
     path = folder / f"samples_{task}_{STAMP}.jsonl"
-    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    path.write_text(
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    )
     return path
 
 
@@ -57,7 +80,10 @@ def three(folder):
 
 def sample(name, letter, value, choices=OPTIONS, target="A", prompt="p", **more):
     """Return a sample of a multiple-choice task as Inspect 0.3 writes it."""
-    messages = [{"role": "user", "content": prompt}, {"role": "assistant", "content": letter}]
+    messages = [
+        {"role": "user", "content": prompt},
+        {"role": "assistant", "content": letter},
+    ]
     score = {"choice": {"value": value, "answer": letter, "explanation": letter}}
     row = {"id": name, "epoch": 1, "input": f"{name}?", "choices": choices}
     row |= {"target": target, "messages": messages, "output": {}, "scores": score}
@@ -86,9 +112,14 @@ def packed_by_zstandard(path):
                 stream.write(said)
             made.writestr(name, sink.getvalue().to_pybytes())
     whole = path.read_bytes()
-    for head, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):  # where each names its method
+    for head, at in (
+        (b"PK\x03\x04", 8),
+        (b"PK\x01\x02", 10),
+    ):  # where each names its method
         first, *rest = whole.split(head)
-        whole = head.join([first, *(x[: at - 4] + b"\x5d\0" + x[at - 2 :] for x in rest)])
+        whole = head.join(
+            [first, *(x[: at - 4] + b"\x5d\0" + x[at - 2 :] for x in rest)]
+        )
     path.write_bytes(whole)
 
 
@@ -100,10 +131,18 @@ def details(folder, rows, model="org/m", task="capitals|0"):
     for name, query, choices, gold, said in rows:
         texts = isinstance(said[0], str)
         doc = {"id": name, "query": query, "choices": list(choices), "gold_index": gold}
-        answer = {"input": query, "text": said if texts else [], "text_post_processed": None}
+        answer = {
+            "input": query,
+            "text": said if texts else [],
+            "text_post_processed": None,
+        }
         answer |= {"logprobs": [] if texts else [float(score) for score in said]}
-        right = said[0].strip() == choices[gold] if texts else said.index(max(said)) == gold
+        right = (
+            said[0].strip() == choices[gold] if texts else said.index(max(said)) == gold
+        )
         metric = {"em" if texts else "acc": float(right)}
         records.append({"doc": doc, "model_response": answer, "metric": metric})
-    pq.write_table(pa.Table.from_pylist(records), place / f"details_{task}_{STAMP}.parquet")
+    pq.write_table(
+        pa.Table.from_pylist(records), place / f"details_{task}_{STAMP}.parquet"
+    )
     return place / f"details_{task}_{STAMP}.parquet"

@@ -1,7 +1,8 @@
 """Make the tiny models and the cases of the conformance suite: what a scorer must return.
 
-``python bench/conformance/make.py --models FOLDER --vocabularies FOLDER`` needs numpy, torch and
-transformers alone. Every expected value comes from one forward pass of one text in float64.
+``python bench/conformance/make.py --models FOLDER --vocabularies FOLDER`` needs numpy,
+torch and transformers alone. Every expected value comes from one forward pass of one
+text in float64.
 """
 
 from __future__ import annotations
@@ -32,11 +33,15 @@ Ids = list[int]
 def words() -> Vocabulary:
     """Return a tokenizer of whole words, which ends texts, too, and knows few of them."""
     special = {"<s>": 0, "</s>": 1, "<unk>": 2}
-    table = special | {word: at for at, word in enumerate(MADE_OF["words"].split(), len(special))}
+    table = special | {
+        word: at for at, word in enumerate(MADE_OF["words"].split(), len(special))
+    }
     made = Tokenizer(models.WordLevel(table, unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     ends = list(special.items())
-    made.post_processor = processors.TemplateProcessing("<s> $A </s>", special_tokens=ends)
+    made.post_processor = processors.TemplateProcessing(
+        "<s> $A </s>", special_tokens=ends
+    )
     names = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
     return Vocabulary(tokenizer_object=made, **names)
 
@@ -55,15 +60,24 @@ def tokenizer(source: str, vocabularies: Path | None) -> Vocabulary | None:
 def network(name: str, vocabulary: Vocabulary) -> PreTrainedModel:
     """Return a tiny model whose weights are the same on every machine and in every version."""
     told = MADE_OF["models"][name]
-    settings = told["settings"] if name == "gpt2" else MADE_OF["settings"] | told["settings"]
-    ends = {"bos_token_id": vocabulary.bos_token_id, "eos_token_id": vocabulary.eos_token_id}
+    settings = (
+        told["settings"] if name == "gpt2" else MADE_OF["settings"] | told["settings"]
+    )
+    ends = {
+        "bos_token_id": vocabulary.bos_token_id,
+        "eos_token_id": vocabulary.eos_token_id,
+    }
     kind = getattr(transformers, told["config"])
-    config = kind(**settings, **ends, vocab_size=len(vocabulary), tie_word_embeddings=False)
+    config = kind(
+        **settings, **ends, vocab_size=len(vocabulary), tie_word_embeddings=False
+    )
     made = AutoModelForCausalLM.from_config(config).float().eval()
     with torch.no_grad():
         for label, weight in made.named_parameters():
             if weight.ndim > 1:
-                drawn = np.random.RandomState(zlib.crc32(label.encode())).randn(*weight.shape)
+                drawn = np.random.RandomState(zlib.crc32(label.encode())).randn(
+                    *weight.shape
+                )
                 size = 1 if "emb" in label or "wte" in label else 0.5
                 weight.copy_(torch.from_numpy(drawn * size))
             else:
@@ -116,15 +130,24 @@ class Reading:
             yield f"spliced{name}", ended + whole[len(ended) :], len(ended)
         yield "end scored", whole, start
         yield "sliced, end scored", whole, length
-        yield "padding not counted", whole, len([i for i in self.whole(prompt) if i != padding])
+        yield (
+            "padding not counted",
+            whole,
+            len([i for i in self.whole(prompt) if i != padding]),
+        )
         yield "start added", [first, *ids], start + 1
         yield "start added, sliced", [first, *ids], length + 1
         yield "start scored", [first, *ids], 1
         yield "start and end scored", [first, *whole], 1
         yield "no first token", self.bare(prompt + said), len(self.bare(head))
         yield "start given", [first, *self.bare(said)], 1
-        encoded, places = self.tokenizer(prompt + said), range(len(prompt), len(prompt + said))
-        held = next((t for i in places if (t := encoded.char_to_token(i)) is not None), 0)
+        encoded, places = (
+            self.tokenizer(prompt + said),
+            range(len(prompt), len(prompt + said)),
+        )
+        held = next(
+            (t for i in places if (t := encoded.char_to_token(i)) is not None), 0
+        )
         yield "first character", ids, held
         yield "start added, first character", [first, *ids], held + 1
         yield "read beyond the limit", ids, start
@@ -133,7 +156,10 @@ class Reading:
         """Yield the other conventions, and what is left of long texts that are cut on the left."""
         read = list(self.others(prompt, said))
         yield from read
-        long = [("", *self.exact(prompt, said)), *(r for r in read if r[0] in ("apart", "spliced"))]
+        long = [
+            ("", *self.exact(prompt, said)),
+            *(r for r in read if r[0] in ("apart", "spliced")),
+        ]
         for keep in (LIMIT, LIMIT + 1):  # the last token need not be fed
             for name, ids, start in long:
                 if len(ids) > keep:
@@ -143,11 +169,20 @@ class Reading:
 def situations(reading: Reading) -> Iterator[tuple[str, str, str]]:
     """Yield group, prompt and continuation of each case of a tokenizer."""
     table = reading.tokenizer
-    names = {"{bos}": table.bos_token, "{eos}": table.eos_token, "{unk}": table.unk_token}
+    names = {
+        "{bos}": table.bos_token,
+        "{eos}": table.eos_token,
+        "{unk}": table.unk_token,
+    }
     for told in MADE_OF["situation"]:
         for template in MADE_OF["templates"][: 1 if told.get("plain") else None]:
-            for texts in ((told.get("prompt", ""), said) for said in told["continuations"]):
-                if any(token is None and name in "".join(texts) for name, token in names.items()):
+            for texts in (
+                (told.get("prompt", ""), said) for said in told["continuations"]
+            ):
+                if any(
+                    token is None and name in "".join(texts)
+                    for name, token in names.items()
+                ):
                     continue
                 for name, token in names.items():
                     texts = tuple(text.replace(name, token or "") for text in texts)
@@ -166,7 +201,11 @@ class Sums:
 
     @torch.no_grad()
     def _read(self, ids: tuple[int, ...]) -> list[float]:
-        logits = self.model(torch.tensor([ids[:-1]]), use_cache=False).logits[0].log_softmax(-1)
+        logits = (
+            self.model(torch.tensor([ids[:-1]]), use_cache=False)
+            .logits[0]
+            .log_softmax(-1)
+        )
         return logits[range(len(ids) - 1), ids[1:]].tolist()
 
     def __call__(self, ids: Ids, start: int) -> float | None:
@@ -185,30 +224,50 @@ def cases(name: str, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
     for number, (group, prompt, said) in enumerate(dict.fromkeys(situations(reading))):
         ids, start = reading.exact(prompt, said)
         value = total(ids, start) if start < len(ids) <= LIMIT + 1 else None
-        values = [] if value is None else [(value, [])]  # each with the conventions that give it
+        values = (
+            [] if value is None else [(value, [])]
+        )  # each with the conventions that give it
         for convention, other, first in reading.cut(prompt, said):
             if (found := total(other, first)) is not None:
-                names = next((names for v, names in values if abs(v - found) <= 1e-3), None)
+                names = next(
+                    (names for v, names in values if abs(v - found) <= 1e-3), None
+                )
                 if names is None:
                     values.append((found, names := []))
                 names.append(convention)
         also = {"|".join(names): v for v, names in values if v != value}
-        texts = {"group": group, "prompt": prompt, "continuation": said, "ids": ids, "start": start}
+        texts = {
+            "group": group,
+            "prompt": prompt,
+            "continuation": said,
+            "ids": ids,
+            "start": start,
+        }
         case = {"case": f"{name}-{number:03}", "model": name, **texts}
         yield {**case, "expected": value, "also": also}
 
 
-def questions(vocabulary: Vocabulary, model: PreTrainedModel) -> Iterator[dict[str, Any]]:
+def questions(
+    vocabulary: Vocabulary, model: PreTrainedModel
+) -> Iterator[dict[str, Any]]:
     """Yield each option of the questions with its expected value, in alphabetical order."""
     total, reading = Sums(model), Reading(vocabulary)
     capitals = list(MADE_OF["capitals"].items())
     for way, parts in MADE_OF["ways"].items():
         for place, (country, right) in enumerate(capitals):
-            wrong = [capitals[(place + step) % len(capitals)][1] for step in (7, 23, 41)]
+            wrong = [
+                capitals[(place + step) % len(capitals)][1] for step in (7, 23, 41)
+            ]
             for option in sorted([right, *wrong]):
-                prompt, said = (part.format(country=country, capital=option) for part in parts)
+                prompt, said = (
+                    part.format(country=country, capital=option) for part in parts
+                )
                 value = total(*reading.exact(prompt, said))
-                case = {"case": f"{way}-{country}-{option}", "model": "real", "group": way}
+                case = {
+                    "case": f"{way}-{country}-{option}",
+                    "model": "real",
+                    "group": way,
+                }
                 texts = {"prompt": prompt, "continuation": said}
                 yield {**case, **texts, "expected": value, "right": option == right}
 
@@ -229,10 +288,16 @@ def save(folder: Path, model: PreTrainedModel, vocabulary: Vocabulary) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Write the models, with their tokenizers, and the cases."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=Path, required=True, help="folder for the tiny models")
-    parser.add_argument("--vocabularies", type=Path, help="folder of ggml-vocab-*.gguf files")
+    parser.add_argument(
+        "--models", type=Path, required=True, help="folder for the tiny models"
+    )
+    parser.add_argument(
+        "--vocabularies", type=Path, help="folder of ggml-vocab-*.gguf files"
+    )
     parser.add_argument("--cases", type=Path, default=HERE / "cases.jsonl")
-    parser.add_argument("--real", type=Path, help="folder of a trained model: make the questions")
+    parser.add_argument(
+        "--real", type=Path, help="folder of a trained model: make the questions"
+    )
     settings = parser.parse_args(arguments)
     if settings.real:
         vocabulary = AutoTokenizer.from_pretrained(settings.real)
@@ -243,7 +308,9 @@ def main(arguments: list[str] | None = None) -> None:
     made: list[dict[str, Any]] = []
     for name, told in MADE_OF["models"].items():
         if (vocabulary := tokenizer(told["tokenizer"], settings.vocabularies)) is None:
-            raise SystemExit(f"There is no {told['tokenizer']}; give its folder as --vocabularies.")
+            raise SystemExit(
+                f"There is no {told['tokenizer']}; give its folder as --vocabularies."
+            )
         save(settings.models / name, network(name, vocabulary), vocabulary)
         made += cases(name, vocabulary)
     write(settings.cases, made)

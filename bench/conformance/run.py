@@ -1,8 +1,8 @@
 """Score the cases with one tool: ``python bench/conformance/run.py TOOL --models FOLDER``.
 
-Runs in an environment of the tool; each tool is asked in the way that its documentation shows, with
-options that make it sum log-probabilities of the text as given. Every case is scored alone and
-again among others, in reverse order.
+Runs in an environment of the tool; each tool is asked in the way that its documentation
+shows, with options that make it sum log-probabilities of the text as given. Every case
+is scored alone and again among others, in reverse order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def ours(folder: str, whole: bool) -> Scorer:
     def run(pairs: Pairs, size: int) -> list[float]:
         texts = [said for _, said in pairs]
         if whole:
-            found = probing.score_sentences(model, texts, progress=False, batch_size=size)
+            found = probing.score_sentences(
+                model, texts, progress=False, batch_size=size
+            )
             return list(found["logprob"])
         probes = pd.DataFrame({"prompt": [p for p, _ in pairs], "continuation": texts})
         named = probes.assign(item=range(len(pairs)), variant="", option=0)
@@ -57,7 +59,9 @@ def lm_eval(folder: str, whole: bool) -> Scorer:
     def run(pairs: Pairs, size: int) -> list[float]:
         peer.batch_size_per_gpu = size
         asked = [
-            Instance(request_type=kind, doc={}, arguments=pair[1:] if whole else pair, idx=i)
+            Instance(
+                request_type=kind, doc={}, arguments=pair[1:] if whole else pair, idx=i
+            )
             for i, pair in enumerate(pairs)
         ]
         found = getattr(peer, kind)(asked, disable_tqdm=True)
@@ -109,8 +113,15 @@ def lighteval(folder: str, whole: bool) -> Scorer:
     from lighteval.models.transformers import transformers_model
     from lighteval.tasks.requests import Doc
 
-    settings = {"model_name": folder, "device": "cpu", "dtype": "float32", "batch_size": 8}
-    config = transformers_model.TransformersModelConfig(**settings, override_chat_template=False)
+    settings = {
+        "model_name": folder,
+        "device": "cpu",
+        "dtype": "float32",
+        "batch_size": 8,
+    }
+    config = transformers_model.TransformersModelConfig(
+        **settings, override_chat_template=False
+    )
     peer = transformers_model.TransformersModel(config)
     kind = peer.loglikelihood_rolling if whole else peer.loglikelihood
     kind = kind.__wrapped__  # without its cache of answers
@@ -149,7 +160,10 @@ def scores(run: Scorer, pairs: Pairs, size: int) -> list[tuple[float | None, str
             half = len(pairs) // 2
             return scores(run, pairs[:half], size) + scores(run, pairs[half:], size)
         return [(None, type(error).__name__)]
-    return [(value, "") if math.isfinite(value) else (None, str(value)) for value, _ in found]
+    return [
+        (value, "") if math.isfinite(value) else (None, str(value))
+        for value, _ in found
+    ]
 
 
 def measured(
@@ -159,8 +173,14 @@ def measured(
     adapter, package = TOOLS[tool]
     version = metadata.version(package) if package else ""
     records = []
-    for name, whole in itertools.product(dict.fromkeys(c["model"] for c in cases), (False, True)):
-        part = [c for c in cases if c["model"] == name and ("sentence" in c["group"]) == whole]
+    for name, whole in itertools.product(
+        dict.fromkeys(c["model"] for c in cases), (False, True)
+    ):
+        part = [
+            c
+            for c in cases
+            if c["model"] == name and ("sentence" in c["group"]) == whole
+        ]
         if not part or not (models / name).is_dir():
             continue
         run = adapter(str(models / name), whole)
@@ -168,8 +188,13 @@ def measured(
         batched = scores(run, pairs[::-1], 8)[::-1]
         alone = batched if once else [scores(run, [pair], 1)[0] for pair in pairs]
         for case, (value, error), (other, _) in zip(part, alone, batched, strict=True):
-            shown = ["" if v is None else round(v, 5) for v in (value, None if once else other)]
-            records.append(dict(zip(FIELDS, (tool, version, case["case"], *shown, error))))
+            shown = [
+                "" if v is None else round(v, 5)
+                for v in (value, None if once else other)
+            ]
+            records.append(
+                dict(zip(FIELDS, (tool, version, case["case"], *shown, error)))
+            )
     return records
 
 
@@ -182,10 +207,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Score all cases with a tool and put its rows into the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", choices=TOOLS)
-    parser.add_argument("--models", type=Path, required=True, help="folder that make.py wrote")
+    parser.add_argument(
+        "--models", type=Path, required=True, help="folder that make.py wrote"
+    )
     parser.add_argument("--cases", type=Path, default=HERE / "cases.jsonl")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--once", action="store_true", help="among others only, not alone")
+    parser.add_argument(
+        "--once", action="store_true", help="among others only, not alone"
+    )
     settings = parser.parse_args(arguments)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     kept: list[dict] = []

@@ -31,9 +31,13 @@ def outcome(tool: str, value: float, expected: float, also: dict[str, float]) ->
     if pd.isna(value):
         return RAISED
     known = {EXACT: expected, **also}
-    name = next((name for name, other in known.items() if abs(value - other) <= CLOSE), OTHER)
+    name = next(
+        (name for name, other in known.items() if abs(value - other) <= CLOSE), OTHER
+    )
     names = name.split("|")
-    name = next((name for name in MADE_OF["followed"].get(tool, ()) if name in names), names[0])
+    name = next(
+        (name for name in MADE_OF["followed"].get(tool, ()) if name in names), names[0]
+    )
     return MADE_OF["conventions"].get("cut" if ", cut to " in name else name, name)
 
 
@@ -41,13 +45,20 @@ def by_group(found: pd.DataFrame) -> pd.DataFrame:
     """Return how many of the cases with an exact value each tool scores exactly, by group."""
     known = found[found["expected"].notna()]
     tools = list(found["tool"].unique())
-    table = known.pivot_table(index="group", columns="tool", values="exact", aggfunc="sum")[tools]
+    table = known.pivot_table(
+        index="group", columns="tool", values="exact", aggfunc="sum"
+    )[tools]
     table.insert(0, "cases", known.groupby("group")["case"].nunique())
     table = table.reindex(list(MADE_OF["groups"])).rename(MADE_OF["groups"])
     table.loc["all"] = table.sum()
     moved = found.groupby("tool")["moved"].sum()
     table.loc["another number, or an error, when asked among others"] = moved
-    return table.fillna(found["case"].nunique()).astype(int).rename_axis("cases on").reset_index()
+    return (
+        table.fillna(found["case"].nunique())
+        .astype(int)
+        .rename_axis("cases on")
+        .reset_index()
+    )
 
 
 def by_convention(found: pd.DataFrame) -> pd.DataFrame:
@@ -56,8 +67,13 @@ def by_convention(found: pd.DataFrame) -> pd.DataFrame:
     order = {tool: place for place, tool in enumerate(found["tool"].unique())}
     rows = []
     for (tool, outcome), part in known.groupby(["tool", "outcome"]):
-        size, higher = part["difference"].abs().median(), (part["difference"] > 0).mean()
-        told = ("", "") if outcome == RAISED else (f"{size:.1f}", f"{100 * higher:.0f} %")
+        size, higher = (
+            part["difference"].abs().median(),
+            (part["difference"] > 0).mean(),
+        )
+        told = (
+            ("", "") if outcome == RAISED else (f"{size:.1f}", f"{100 * higher:.0f} %")
+        )
         rows.append((tool, outcome, len(part), *told))
     rows.sort(key=lambda row: (order[row[0]], -row[2]))
     names = ["tool", "what it does", "cases", "median difference", "scored higher"]
@@ -72,7 +88,9 @@ def accuracy() -> pd.DataFrame:
     asked = pd.read_json(HERE / "questions.jsonl", lines=True)
     found = pd.read_csv(HERE / "answers.csv").merge(asked, on="case")
     found["question"] = found["case"].str.rpartition("-")[0]
-    told = found[found["tool"] == "ours"].assign(tool=EXACT, alone=lambda x: x["expected"])
+    told = found[found["tool"] == "ours"].assign(
+        tool=EXACT, alone=lambda x: x["expected"]
+    )
     rows = []
     found = pd.concat([told, found])
     for way in MADE_OF["ways"]:
@@ -96,7 +114,11 @@ def accuracy() -> pd.DataFrame:
 def main() -> None:
     """Write the three tables."""
     found = compared()
-    made = {"cases": by_group(found), "reasons": by_convention(found), "accuracy": accuracy()}
+    made = {
+        "cases": by_group(found),
+        "reasons": by_convention(found),
+        "accuracy": accuracy(),
+    }
     for name, table in made.items():
         table.to_csv(BOOK / f"conformance_{name}.csv", index=False, lineterminator="\n")
 

@@ -1,7 +1,8 @@
 """Tasks for Inspect: inspect eval FOLDER/inspect_tasks.py -T path=MODEL, a folder or a hub's id.
 
-With --model in place of -T any provider will do that reads raw text and returns `prompt_logprobs`;
-Inspect's own for transformers does not, so this file has a small one.
+With --model in place of -T any provider will do that reads raw text and returns
+`prompt_logprobs`; Inspect's own for transformers does not, so this file has a small
+one.
 """
 
 import sys
@@ -38,7 +39,9 @@ class PromptLogprobs(ModelAPI):
 
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
         self.tokenizer = AutoTokenizer.from_pretrained(model_name)
-        given = {"dtype": "float32"} | args  # by default the file's, which may be half of it
+        given = {
+            "dtype": "float32"
+        } | args  # by default the file's, which may be half of it
         self.model = AutoModelForCausalLM.from_pretrained(model_name, **given).eval()
 
     def max_connections(self):
@@ -54,7 +57,9 @@ class PromptLogprobs(ModelAPI):
                 logs = self.model(ids).logits[0, :-1].float().log_softmax(-1)
                 found = logs.gather(1, ids[0, 1:, None])[:, 0].tolist()
                 names = self.tokenizer.convert_ids_to_tokens(ids[0, 1:].tolist())
-                read = Logprobs(content=[Logprob(token=n, logprob=v) for n, v in zip(names, found)])
+                read = Logprobs(
+                    content=[Logprob(token=n, logprob=v) for n, v in zip(names, found)]
+                )
             else:
                 said = self.model.generate(
                     ids,
@@ -64,7 +69,9 @@ class PromptLogprobs(ModelAPI):
                     tokenizer=self.tokenizer,
                     stop_strings=config.stop_seqs,
                 )
-                text = self.tokenizer.decode(said[0, ids.shape[1] :], skip_special_tokens=True)
+                text = self.tokenizer.decode(
+                    said[0, ids.shape[1] :], skip_special_tokens=True
+                )
         message = ChatMessageAssistant(content=text)
         choice = ChatCompletionChoice(message=message, prompt_logprobs=read)
         return ModelOutput(model=self.model_name, choices=[choice])
@@ -74,7 +81,9 @@ async def scored(text, length):
     """Return the log-probabilities of a text's last tokens."""
     config = GenerateConfig(max_tokens=1, prompt_logprobs=1)
     output = await get_model().generate(text, config=config)
-    return [each.logprob for each in output.choices[0].prompt_logprobs.content[-length:]]
+    return [
+        each.logprob for each in output.choices[0].prompt_logprobs.content[-length:]
+    ]
 
 
 @solver
@@ -83,7 +92,9 @@ def choose():
         doc, sums = state.metadata, []
         for prompt in doc["prompts"]:
             options = zip(prompt["options"], prompt["lengths"])
-            sums.append([sum(await scored(prompt["prompt"] + text, n)) for text, n in options])
+            sums.append(
+                [sum(await scored(prompt["prompt"] + text, n)) for text, n in options]
+            )
         state.store.set("measures", knowledge.multiplicity(doc, sums))
         return state
 
@@ -97,7 +108,9 @@ def say():
         config = GenerateConfig(max_tokens=LENGTH, stop_seqs=["\n"])
         for prompt in doc["prompts"]:
             length = len(prompt["ids"]) - prompt["start"]
-            logprobs.append(await scored(prompt["prompt"] + prompt["continuation"], length))
+            logprobs.append(
+                await scored(prompt["prompt"] + prompt["continuation"], length)
+            )
             output = await get_model().generate(prompt["prompt"], config=config)
             texts.append(output.completion)
         measures = knowledge.monitor(doc, logprobs, texts)
@@ -125,7 +138,12 @@ def measures():
     return score
 
 
-@scorer(metrics=[{"coverage": [mean()], "base": [mean()], "average": [mean()]}, monitor_score()])
+@scorer(
+    metrics=[
+        {"coverage": [mean()], "base": [mean()], "average": [mean()]},
+        monitor_score(),
+    ]
+)
 def monitor_measures():
     return measures()
 

@@ -9,7 +9,10 @@ from statistics import fmean
 from matching import exact_match
 
 TAU = 0.75  # self-consistency from which a question is steady
-HIGHER = {"monitor": ("coverage", "base", "average"), "multiplicity": ("accuracy", "factuality")}
+HIGHER = {
+    "monitor": ("coverage", "base", "average"),
+    "multiplicity": ("accuracy", "factuality"),
+}
 
 
 def docs(name):
@@ -44,17 +47,25 @@ def monitor(doc, logprobs, texts):
     marks = {v: exact_match(text, doc["object"]) for v, text in zip(variants, texts)}
     counted = doc["aligned"] and marks["right"]
     found = {"coverage": float(counted), "base": float(marks["frame0"])}
-    found["average"] = fmean(mark for variant, mark in marks.items() if variant != "right")
+    found["average"] = fmean(
+        mark for variant, mark in marks.items() if variant != "right"
+    )
     found["MONITOR"] = [0.0, 0.0]
     if counted:
-        p = {v: [math.exp(min(each, 0)) for each in row] for v, row in zip(variants, logprobs)}
+        p = {
+            v: [math.exp(min(each, 0)) for each in row]
+            for v, row in zip(variants, logprobs)
+        }
 
         def distance(role):
             others = [row for variant, row in p.items() if variant.startswith(role)]
             return fmean(abs(a - b) for row in others for a, b in zip(p["right"], row))
 
         pfd, ird = distance("frame"), distance("wrong")
-        found["MONITOR"] = [math.sqrt((pfd**2 + ird**2 + pfd * ird) / 3), fmean(p["right"])]
+        found["MONITOR"] = [
+            math.sqrt((pfd**2 + ird**2 + pfd * ird) / 3),
+            fmean(p["right"]),
+        ]
     return found
 
 

@@ -62,7 +62,9 @@ class Multiplicity(Knowledge):
     MEASURES = ("accuracy", "self_consistency", "factuality", "randomness", "error")
 
     def construct_requests(self, doc, ctx, metadata=None, **kwargs):
-        pairs = [(p["prompt"], option) for p in doc["prompts"] for option in p["options"]]
+        pairs = [
+            (p["prompt"], option) for p in doc["prompts"] for option in p["options"]
+        ]
         return [
             Instance("loglikelihood", doc, pair, place, metadata)
             for place, pair in enumerate(pairs)
@@ -71,7 +73,8 @@ class Multiplicity(Knowledge):
     def process_results(self, doc, results):
         sums = iter([total for total, _ in results])
         return knowledge.multiplicity(
-            doc, [list(islice(sums, len(prompt["options"]))) for prompt in doc["prompts"]]
+            doc,
+            [list(islice(sums, len(prompt["options"]))) for prompt in doc["prompts"]],
         )
 
 
@@ -87,7 +90,9 @@ class Monitor(Knowledge):
             made.append(Instance("generate_until", doc, asked, len(made), metadata))
             for place in range(prompt["start"], len(prompt["ids"])):
                 token = (None, prompt["ids"][:place], [prompt["ids"][place]])
-                made.append(Tokens("_loglikelihood_tokens", doc, token, len(made), metadata))
+                made.append(
+                    Tokens("_loglikelihood_tokens", doc, token, len(made), metadata)
+                )
         return made
 
     def process_results(self, doc, results):

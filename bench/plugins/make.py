@@ -2,8 +2,9 @@
 
     python -m bench.plugins.make runs/measured/atlas-s build/plugins
 
-The folder needs none of this project: the prompts are data, and `knowledge.py` has the measures.
-MONITOR compares an object token by token, so the tasks are for models with the run's tokenizer.
+The folder needs none of this project: the prompts are data, and `knowledge.py` has the
+measures. MONITOR compares an object token by token, so the tasks are for models with
+the run's tokenizer.
 """
 
 import argparse
@@ -31,8 +32,17 @@ COPIED = (
 )
 # What the copied measures compute, and no other.
 SETTINGS = {
-    "monitor": {"match": "exact_match", "anchor_mode": "teacher_forced", "alphas": [1 / 3] * 3},
-    "multiplicity": {"rule": "mean", "tau": 0.75, "replacement": False, "correct_by": "majority"},
+    "monitor": {
+        "match": "exact_match",
+        "anchor_mode": "teacher_forced",
+        "alphas": [1 / 3] * 3,
+    },
+    "multiplicity": {
+        "rule": "mean",
+        "tau": 0.75,
+        "replacement": False,
+        "correct_by": "majority",
+    },
 }
 
 
@@ -46,17 +56,28 @@ def make(place: Path, folder: Path) -> list[Path]:
         if name not in shared.record["runs"]:
             continue
         run = shared.record["runs"][name]
-        given = {key: run["parameters"].get(key, value) for key, value in SETTINGS[name].items()}
+        given = {
+            key: run["parameters"].get(key, value)
+            for key, value in SETTINGS[name].items()
+        }
         if given != SETTINGS[name]:
-            raise UserError(f"The tasks compute {name} with {SETTINGS[name]}: measure it so.")
-        rows = docs(files.table(shared.files[run["answers"]["file"]], "the archive"), lm)
+            raise UserError(
+                f"The tasks compute {name} with {SETTINGS[name]}: measure it so."
+            )
+        rows = docs(
+            files.table(shared.files[run["answers"]["file"]], "the archive"), lm
+        )
         paths.append(folder / f"{name}.jsonl")
-        paths[-1].write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        paths[-1].write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        )
     for name in COPIED:
         paths.append(Path(shutil.copy(HERE / name, folder)))
     rules = Path(matching.__file__).read_text(encoding="utf-8")
     paths.append(folder / "matching.py")
-    paths[-1].write_text(rules.replace("from helpers import UserError", "UserError = ValueError"))
+    paths[-1].write_text(
+        rules.replace("from helpers import UserError", "UserError = ValueError")
+    )
     return paths
 
 
@@ -64,17 +85,21 @@ def monitor(answers: pd.DataFrame, lm: LanguageModel) -> Iterator[dict[str, Any]
     """Return a fact a row: what is read in each of its prompts, and where the object starts."""
     answers = answers[answers["context"] != "unrelated"]
     groups = list(zip(answers["item"], answers["variant"]))
-    rows = tokens.rows(lm, list(answers["prompt"]), list(answers["continuation"]), groups)
-    answers = answers.assign(ids=[list(row.ids) for row in rows], start=[row.start for row in rows])
+    rows = tokens.rows(
+        lm, list(answers["prompt"]), list(answers["continuation"]), groups
+    )
+    answers = answers.assign(
+        ids=[list(row.ids) for row in rows], start=[row.start for row in rows]
+    )
     for item, rows in answers.groupby("item", sort=False):
         cuts = {tuple(ids[start:]) for ids, start in zip(rows["ids"], rows["start"])}
         yield {
             "item": item,
             "object": rows["object"].iloc[0],
             "aligned": len(cuts) == 1,
-            "prompts": rows[["variant", "prompt", "continuation", "ids", "start"]].to_dict(
-                "records"
-            ),
+            "prompts": rows[
+                ["variant", "prompt", "continuation", "ids", "start"]
+            ].to_dict("records"),
         }
 
 
@@ -98,7 +123,9 @@ def multiplicity(answers: pd.DataFrame, lm: LanguageModel) -> Iterator[dict[str,
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("run", type=Path, help="a model's folder of runs, or an archive")
+    parser.add_argument(
+        "run", type=Path, help="a model's folder of runs, or an archive"
+    )
     parser.add_argument("folder", type=Path, help="where to write")
     args = parser.parse_args()
     for written in make(args.run, args.folder):

@@ -10,13 +10,17 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 
-def load(app: Sphinx, folder: str, tag: str, names: Iterable[str], **script: str) -> None:
+def load(
+    app: Sphinx, folder: str, tag: str, names: Iterable[str], **script: str
+) -> None:
     """Load scripts and styles of a folder, with the scripts' settings, where a page has a tag."""
 
     def keep_apart(app: Sphinx, config: Config) -> None:
         for kind in ("html_js_files", "html_css_files"):
             kept = [
-                file for file in getattr(config, kind) if not str(file).startswith(f"{folder}/")
+                file
+                for file in getattr(config, kind)
+                if not str(file).startswith(f"{folder}/")
             ]
             setattr(config, kind, kept)
 

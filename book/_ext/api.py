@@ -1,6 +1,7 @@
 """The directive ``api``: what chapters and users call, with its docstring, module by module.
 
-A function or class is called from outside if its docstring has sections (Parameters, Returns, ...).
+A function or class is called from outside if its docstring has sections (Parameters,
+Returns, ...).
 """
 
 import inspect
@@ -33,7 +34,9 @@ class Api(SphinxDirective):
                 for name, kind in names.items():
                     lines += [f".. auto{kind}:: {module}.{name}", ""]
         part = nodes.container()
-        self.state.nested_parse(StringList([*lines, "```"], "api"), self.content_offset, part)
+        self.state.nested_parse(
+            StringList([*lines, "```"], "api"), self.content_offset, part
+        )
         return part.children
 
 
@@ -41,7 +44,11 @@ def documented(package: str) -> dict[str, dict[str, str]]:
     """Return module to name to kind (function or class) of what has a docstring with sections."""
     found = {}
     for module in map(import_module, [package, *_modules(package)]):
-        own = {name: _kind(each) for name, each in vars(module).items() if _own(each, module)}
+        own = {
+            name: _kind(each)
+            for name, each in vars(module).items()
+            if _own(each, module)
+        }
         if own:
             found[module.__name__] = own
     return found

@@ -3,7 +3,11 @@
 import apart
 from sphinx.application import Sphinx
 
-FOLDER, TAG, FILES = "explorer", '<div class="explorer"', ("explorer.css", "explorer.js")
+FOLDER, TAG, FILES = (
+    "explorer",
+    '<div class="explorer"',
+    ("explorer.css", "explorer.js"),
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

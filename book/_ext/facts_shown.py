@@ -1,8 +1,8 @@
 """What pages show of facts and chapters: a fact in several states or studies, a chapter's figure.
 
-``front-fact`` shows a fact in several states and ``one-fact`` one put through the four studies, as
-``live.json`` has them. ``chapter-figure`` shows a figure of an executed chapter by its name; where
-it has none, nothing.
+``front-fact`` shows a fact in several states and ``one-fact`` one put through the four
+studies, as ``live.json`` has them. ``chapter-figure`` shows a figure of an executed
+chapter by its name; where it has none, nothing.
 """
 
 import base64
@@ -22,7 +22,9 @@ from helpers import UserError
 from helpers.studies import STUDIES
 
 STILLS = "_build/live"  # seen from the book's folder
-SHOWN = {"answer-shown": "answer"}  # the figure that opens a chapter, by a name of its own
+SHOWN = {
+    "answer-shown": "answer"
+}  # the figure that opens a chapter, by a name of its own
 
 
 class FrontFact(SphinxDirective):
@@ -50,7 +52,9 @@ class OneFact(SphinxDirective):
             readings = live.answered("fact", self.arguments[0])
         except UserError as error:
             raise self.error(str(error)) from error
-        return [nodes.raw("", "".join(reading(**each) for each in readings), format="html")]
+        return [
+            nodes.raw("", "".join(reading(**each) for each in readings), format="html")
+        ]
 
 
 def reading(study: str, prompts: list[str], result: str, known: bool | None) -> str:
@@ -77,8 +81,13 @@ class ChapterFigure(SphinxDirective):
         chapter, name = self.arguments
         path = Path(self.env.srcdir) / "chapters" / f"{chapter}.ipynb"
         self.env.note_dependency(str(path))
-        pages = [path, path.with_stem(f"{chapter}_appendix")]  # parted by book.tools.arrange
-        found = next(filter(None, (figure(page, name) for page in pages if page.is_file())), None)
+        pages = [
+            path,
+            path.with_stem(f"{chapter}_appendix"),
+        ]  # parted by book.tools.arrange
+        found = next(
+            filter(None, (figure(page, name) for page in pages if page.is_file())), None
+        )
         if found is None:
             return []
         data, alt = found
@@ -90,7 +99,11 @@ class ChapterFigure(SphinxDirective):
 
 def image(directive: SphinxDirective, data: bytes, **options: str) -> nodes.image:
     """Store a picture beside the book, and return what shows it."""
-    file = Path(directive.env.srcdir) / STILLS / f"{hashlib.sha256(data).hexdigest()[:16]}.png"
+    file = (
+        Path(directive.env.srcdir)
+        / STILLS
+        / f"{hashlib.sha256(data).hexdigest()[:16]}.png"
+    )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(data)
     return nodes.image(uri=f"/{STILLS}/{file.name}", **options)

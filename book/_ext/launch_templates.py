@@ -1,7 +1,8 @@
 """Where the repository is: buttons of a chapter (Colab, Binder, edit), and the line that clones it.
 
-Buttons lead to templates in ``notebooks/``: the book renders executed copies, which the repository
-does not keep. Where the settings name no repository there are no buttons, and nothing is cloned.
+Buttons lead to templates in ``notebooks/``: the book renders executed copies, which the
+repository does not keep. Where the settings name no repository there are no buttons,
+and nothing is cloned.
 """
 
 from typing import Any
@@ -37,7 +38,9 @@ class GetTheBook(SphinxDirective):
         if not (url := self.config.html_theme_options.get("repository_url")):
             told = "Open a terminal in the folder of the book."
             return [nodes.paragraph(told, told)]
-        text = f"git clone {url} what-language-models-know\ncd what-language-models-know"
+        text = (
+            f"git clone {url} what-language-models-know\ncd what-language-models-know"
+        )
         return [nodes.literal_block(text, text, language="bash")]
 
 
@@ -47,7 +50,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", without_address)
     app.connect(
         "html-page-context",
-        lambda app, page, template, context, doctree: redirect(context.get("header_buttons", [])),
+        lambda app, page, template, context, doctree: redirect(
+            context.get("header_buttons", [])
+        ),
         priority=900,
     )
     return {"parallel_read_safe": True, "parallel_write_safe": True}

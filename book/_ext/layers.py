@@ -20,9 +20,12 @@ def layers(root: Path) -> dict[str, str]:
     names = config["importlinter:contract:layers"]["layers"].split()
     places = {name: root / "helpers" / name for name in names}
     files = {
-        name: (place / "__init__.py", place.with_suffix(".py")) for name, place in places.items()
+        name: (place / "__init__.py", place.with_suffix(".py"))
+        for name, place in places.items()
     }
-    return {name: _purpose(next(filter(Path.is_file, each))) for name, each in files.items()}
+    return {
+        name: _purpose(next(filter(Path.is_file, each))) for name, each in files.items()
+    }
 
 
 def picture(packages: dict[str, str]) -> str:

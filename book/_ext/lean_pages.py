@@ -1,9 +1,9 @@
 """Make the rendered pages light, and mend what the theme and libraries leave wrong in them.
 
-No page gets the scripts of sphinx-thebe: no cells run here, and Sphinx writes its inline one twice,
-which then fails. Icons come from the theme's fonts alone, not from 1.5 MB of JavaScript as well; no
-line ends before a unit or within an interval, minus signs are true ones; figures are stored with a
-palette.
+No page gets the scripts of sphinx-thebe: no cells run here, and Sphinx writes its
+inline one twice, which then fails. Icons come from the theme's fonts alone, not from
+1.5 MB of JavaScript as well; no line ends before a unit or within an interval, minus
+signs are true ones; figures are stored with a palette.
 """
 
 import re
@@ -17,23 +17,30 @@ from sphinx.application import Sphinx
 COLOURS = 256
 QUOTES = Path(__file__).with_name("search_quotes.js")
 ICONS = re.compile(r'<script[^>]* src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*')
-# Lists of references: a role that ARIA dropped, in a list whose entries hold links beside them.
+# Lists of references: a role that ARIA dropped, in a list whose entries hold links
+# beside them.
 ROLES = re.compile(r' role="(?:doc-biblioentry|list)"')
 # The theme's arrow beside a page with pages below it says nothing to a screen reader.
 ARROWS = re.compile(r'<summary>(?=<span class="toctree-toggle")')
-# Spaces that hold together what is read together; code, tags and formulas, which stay as they are.
+# Spaces that hold together what is read together; code, tags and formulas, which stay
+# as they are.
 HOLDING = re.compile(
     r"(?<=[\d\]]) (?=%|points)|(?<=\d) (?=\[)|(?<=\d,) (?=[-\u2212]?[\d.]+\])|(?<=Fig\.) (?=\d)"
 )
-# A hyphen before a number that begins there is a minus; a word, a range or a date has none.
+# A hyphen before a number that begins there is a minus; a word, a range or a date has
+# none.
 MINUS = re.compile(r"(?<![\w.)\u2013-])-(?=\d)")
-KEPT = r"<(?:pre|script|code)\b.*?</(?:pre|script|code)>|<[^>]+>|\\\(.*?\\\)|\\\[.*?\\\]"
+KEPT = (
+    r"<(?:pre|script|code)\b.*?</(?:pre|script|code)>|<[^>]+>|\\\(.*?\\\)|\\\[.*?\\\]"
+)
 
 
 def lean(page: str) -> str:
     """Return a page made light."""
     parts = re.split(f"(?s)({KEPT})", ROLES.sub("", ICONS.sub("", page)))
-    parts[::2] = [MINUS.sub("\u2212", HOLDING.sub("\u00a0", text)) for text in parts[::2]]
+    parts[::2] = [
+        MINUS.sub("\u2212", HOLDING.sub("\u00a0", text)) for text in parts[::2]
+    ]
     return ARROWS.sub('<summary aria-label="the pages below">', "".join(parts))
 
 
@@ -42,7 +49,9 @@ def shrink(figure: Path) -> int:
     part = figure.with_suffix(".part")
     with Image.open(figure) as image:
         plain = image.convert("RGB")
-        plain.quantize(COLOURS, dither=Image.Dither.NONE).save(part, "PNG", optimize=True)
+        plain.quantize(COLOURS, dither=Image.Dither.NONE).save(
+            part, "PNG", optimize=True
+        )
     saved = figure.stat().st_size - part.stat().st_size
     part.replace(figure) if saved > 0 else part.unlink()
     return max(saved, 0)

@@ -1,6 +1,7 @@
 """The directive ``live-probe``: a place in which the reader asks a bundled model, in the page.
 
-It names cases of ``live.json``, and writes the figure of the first, which stays without scripts.
+It names cases of ``live.json``, and writes the figure of the first, which stays without
+scripts.
 """
 
 from pathlib import Path
@@ -15,7 +16,12 @@ from book.tools import live
 from helpers import UserError
 
 FOLDER = "live"  # within _static
-FILES = ("live.css", "client.js", "prompts.js", "page.js")  # of the page; others are in the bundle
+FILES = (
+    "live.css",
+    "client.js",
+    "prompts.js",
+    "page.js",
+)  # of the page; others are in the bundle
 TAG, USED = '<div class="live-probe"', "live-probe"
 
 
@@ -35,7 +41,10 @@ class LiveProbe(SphinxDirective):
         self.env.metadata[self.env.docname][USED] = "yes"
         image = facts_shown.image(self, drawn, alt=still["alt"], width="60%")
         figure = nodes.figure("", image, nodes.caption("", still["caption"]))
-        tags = [nodes.raw("", text, format="html") for text in (live.opening(cases), "</div>")]
+        tags = [
+            nodes.raw("", text, format="html")
+            for text in (live.opening(cases), "</div>")
+        ]
         return [tags[0], figure, tags[1]]
 
 

@@ -42,7 +42,11 @@ def asked(book: Path) -> str:
         if path.is_file():
             run = json.loads(path.read_text(encoding="utf-8"))
             one = run.get("model")
-            names = [wrapping.label(one["name"], one["prompt_format"])] if one else run["models"]
+            names = (
+                [wrapping.label(one["name"], one["prompt_format"])]
+                if one
+                else run["models"]
+            )
             by.setdefault(", ".join(names), []).append(title)
     return "; ".join(f"{', '.join(titles)}: {names}" for names, titles in by.items())
 
@@ -66,9 +70,13 @@ class MainFindings(SphinxDirective):
         note = findings.DOTTED if dotted and not told.get("dotted") else ""
         told["dotted"] = told.get("dotted") or note  # once a page
         html = f'<ul class="findings">{items}</ul>{note}' if items else ""
-        if len(listed) < len(list(filter(str.strip, self.content))) and not told.get("fewer"):
+        if len(listed) < len(list(filter(str.strip, self.content))) and not told.get(
+            "fewer"
+        ):
             told["fewer"] = html = html + FEWER
-        if MEASURED.keys() & {chapter for chapter, _, _ in listed} and not told.get("asked"):
+        if MEASURED.keys() & {chapter for chapter, _, _ in listed} and not told.get(
+            "asked"
+        ):
             told["asked"] = names = escape(asked(book))
             html += f'<p class="note-below">Models asked. {names}.</p>' if names else ""
         return [nodes.raw("", html, format="html")]
@@ -84,7 +92,11 @@ class WhenFound(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the text, or nothing."""
         found = sentences(Path(self.env.srcdir), self.arguments)
-        return self.parse_content_to_nodes() if [d for _, d, _ in found] == [findings.HOLDS] else []
+        return (
+            self.parse_content_to_nodes()
+            if [d for _, d, _ in found] == [findings.HOLDS]
+            else []
+        )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,6 +1,7 @@
 """Let pages refer to parts of a chapter that this book lacks: a chapter or figure that has not run.
 
-A reference to what the chapter's template has becomes plain text; other unknown labels are errors.
+A reference to what the chapter's template has becomes plain text; other unknown labels
+are errors.
 """
 
 import json
@@ -12,7 +13,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 TEMPLATES = Path(__file__).resolve().parent.parent.parent / "notebooks"
-LABEL = re.compile(r"^\((\S+)\)=|^:label: (\S+)|^`+\{exercise\}.*\n:label: (\S+)", re.MULTILINE)
+LABEL = re.compile(
+    r"^\((\S+)\)=|^:label: (\S+)|^`+\{exercise\}.*\n:label: (\S+)", re.MULTILINE
+)
 
 
 def labels(templates: Path = TEMPLATES) -> set[str]:
@@ -21,13 +24,17 @@ def labels(templates: Path = TEMPLATES) -> set[str]:
     for path in templates.glob("*.ipynb"):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             source = "".join(cell["source"])
-            found |= {name for groups in LABEL.findall(source) for name in groups if name}
+            found |= {
+                name for groups in LABEL.findall(source) for name in groups if name
+            }
             figure = cell["metadata"].get("mystnb", {}).get("figure", {})
             found |= {figure["name"]} if "name" in figure else set()
     return found
 
 
-def as_text(app: Sphinx, env: Any, node: nodes.Element, content: nodes.Node) -> nodes.Node | None:
+def as_text(
+    app: Sphinx, env: Any, node: nodes.Element, content: nodes.Node
+) -> nodes.Node | None:
     """Return what is shown for a reference that leads nowhere in this book."""
     if node.get("reftarget", "").lower() not in app.config.chapter_labels:
         return None

@@ -1,6 +1,7 @@
 """Let the book be rendered as one page too, which is then printed.
 
-One extension that registers nodes for ``singlehtml`` hides those of all that know ``html`` alone.
+One extension that registers nodes for ``singlehtml`` hides those of all that know
+``html`` alone.
 """
 
 from sphinx.application import Sphinx

@@ -11,10 +11,16 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-ROOT, PICTURE, LONGEST = Path(__file__).resolve().parents[2], "_static/front_page.png", 200
+ROOT, PICTURE, LONGEST = (
+    Path(__file__).resolve().parents[2],
+    "_static/front_page.png",
+    200,
+)
 
 
-def describe(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: nodes.Node) -> None:
+def describe(
+    app: Sphinx, page: str, _: str, context: dict[str, Any], tree: nodes.Node
+) -> None:
     """Add the description and the picture of a page to its head."""
     every = tree.findall(nodes.paragraph) if tree else ()
     texts = (" ".join(one.astext().split()) for one in every if not one["classes"])
@@ -22,10 +28,19 @@ def describe(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: node
     if len(text) > LONGEST:
         text = text[:LONGEST].rsplit(" ", 1)[0] + " …"
     base = app.config.html_baseurl  # without it an address within the book
-    title = context.get("title") or app.config.html_title  # markup of its own, escaped by Sphinx
+    title = (
+        context.get("title") or app.config.html_title
+    )  # markup of its own, escaped by Sphinx
     picture = urljoin(base, PICTURE) if base else "../" * page.count("/") + PICTURE
-    told = {"title": title, "description": escape(text), "image": picture, "type": "article"}
-    tags = "".join(f'<meta property="og:{key}" content="{told[key]}">\n' for key in told)
+    told = {
+        "title": title,
+        "description": escape(text),
+        "image": picture,
+        "type": "article",
+    }
+    tags = "".join(
+        f'<meta property="og:{key}" content="{told[key]}">\n' for key in told
+    )
     about = f'<meta name="description" content="{told["description"]}">\n'
     context["metatags"] = context.get("metatags", "") + about + tags
 
@@ -37,8 +52,12 @@ class Byline(SphinxDirective):
         """Return them in a line."""
         cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
         git = ["git", "-C", str(ROOT), "log", "-1", "--format=%cs"]
-        date = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
-        names = ", ".join(one.get("name") or one["family-names"] for one in cited["authors"])
+        date = subprocess.run(
+            git, capture_output=True, text=True, check=False
+        ).stdout.strip()
+        names = ", ".join(
+            one.get("name") or one["family-names"] for one in cited["authors"]
+        )
         line = " · ".join(filter(None, [names, f"version {cited['version']}", date]))
         return [nodes.paragraph(line, line, classes=["byline"])]
 

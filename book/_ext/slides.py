@@ -31,8 +31,14 @@ class Slides(SphinxDirective):
 
 def write(app: Sphinx, error: Exception | None) -> None:
     """Write the decks beside the pages, if the book has the page that links to them."""
-    if error is None and app.builder.name == "html" and "instructors" in app.env.found_docs:
-        slides.write(Path(app.outdir) / slides.FOLDER, "..", not render.hides_solutions())
+    if (
+        error is None
+        and app.builder.name == "html"
+        and "instructors" in app.env.found_docs
+    ):
+        slides.write(
+            Path(app.outdir) / slides.FOLDER, "..", not render.hides_solutions()
+        )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

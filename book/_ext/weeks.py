@@ -36,7 +36,11 @@ def _links(week: weeks.Week) -> nodes.paragraph:
 
 def write(app: Sphinx, error: Exception | None) -> None:
     """Write the exercises beside the pages, if the book has the page that links to them."""
-    if error is None and app.builder.name == "html" and "instructors" in app.env.found_docs:
+    if (
+        error is None
+        and app.builder.name == "html"
+        and "instructors" in app.env.found_docs
+    ):
         downloads.write(Path(app.outdir) / downloads.FOLDER)
 
 

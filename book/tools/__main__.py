@@ -12,7 +12,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "chapter": {"metavar": "CHAPTER", "help": "a notebook of notebooks/"},
     "chapters": {"metavar": "CHAPTER", "nargs": "*", "help": "all by default"},
     "--model": cli.ARGUMENTS["name"] | {"default": "atlas-m"},
-    "--models": {"metavar": "MODEL", "nargs": "*", "default": [], "help": "models to compare"},
+    "--models": {
+        "metavar": "MODEL",
+        "nargs": "*",
+        "default": [],
+        "help": "models to compare",
+    },
     "--runs": cli.ARGUMENTS["--runs"] | {"default": RUNS},
     "--set": cli.ARGUMENTS["--set"],
     "--cores": {"metavar": "N", "type": int, "help": "all by default"},
@@ -21,7 +26,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--facts": {"metavar": "N", "type": int, "default": 5, "help": "of each relation"},
     "--folder": {"type": Path, "help": "where to write; build/course by default"},
     "--seed": {"type": int, "help": "draws other numbers for hidden tests and quizzes"},
-    "--templates": {"metavar": "FOLDER", "type": Path, "help": "of the chapters' notebooks"},
+    "--templates": {
+        "metavar": "FOLDER",
+        "type": Path,
+        "help": "of the chapters' notebooks",
+    },
 }
 
 
@@ -39,9 +48,15 @@ def others(args: argparse.Namespace) -> None:
     from helpers.models.checkpoints import slug
     from helpers.studies import STUDIES
 
-    runs, words, names = args.runs.resolve(), tuple(args.set), args.chapters or list(STUDIES)
+    runs, words, names = (
+        args.runs.resolve(),
+        tuple(args.set),
+        args.chapters or list(STUDIES),
+    )
     first, *more = (f"{slug(args.model)}/{name}" for name in names)
-    made = jobs.made_from(jobs.Job(first, jobs.OTHERS, args.model, words, tuple(more)), runs)
+    made = jobs.made_from(
+        jobs.Job(first, jobs.OTHERS, args.model, words, tuple(more)), runs
+    )
     templates = [jobs.TEMPLATES / f"{name}.ipynb" for name in names]
     with locks.logged(runs / first):
         for folder in others.run(args.model, templates, words, runs):
@@ -65,14 +80,19 @@ def book(args: argparse.Namespace) -> None:
     """Make the book of a model, repeating only what changed."""
     from book.tools import publish
 
-    publish.book(args.chapters, args.model, args.set, args.cores, args.runs, args.models)
+    publish.book(
+        args.chapters, args.model, args.set, args.cores, args.runs, args.models
+    )
 
 
 def sweep(args: argparse.Namespace) -> None:
     """Run chapters on many models, here or on a cluster."""
     from book.tools import sweeps
 
-    runs, planned = args.runs.resolve(), sweeps.plan(args.models, args.chapters, args.set)
+    runs, planned = (
+        args.runs.resolve(),
+        sweeps.plan(args.models, args.chapters, args.set),
+    )
     profile = sweeps.profile(args.profile)
     if args.dry_run:
         sweeps.tell_plan(planned, runs)
@@ -102,7 +122,10 @@ def pdf(args: argparse.Namespace) -> None:
     from book.tools import pdf
     from helpers.runs import shown
 
-    print(f"The book is printed: {shown(pdf.print_page(pdf.single(), pdf.FILE))}", file=sys.stderr)
+    print(
+        f"The book is printed: {shown(pdf.print_page(pdf.single(), pdf.FILE))}",
+        file=sys.stderr,
+    )
 
 
 def links(args: argparse.Namespace) -> int:

@@ -16,16 +16,26 @@ REST = re.compile(r"^## (Exercises|Appendix)\b", flags=re.MULTILINE)
 def answer_first(notebook: NotebookNode) -> NotebookNode:
     """Return a chapter with what its cell tagged ``answer`` shows right after the opening."""
     page = copy.deepcopy(notebook)
-    at = {tag: n for n, cell in enumerate(page.cells) for tag in cell.metadata.get("tags", [])}
-    opening = next((n for n, cell in enumerate(page.cells) if cell.get("id") == OPENING), None)
+    at = {
+        tag: n
+        for n, cell in enumerate(page.cells)
+        for tag in cell.metadata.get("tags", [])
+    }
+    opening = next(
+        (n for n, cell in enumerate(page.cells) if cell.get("id") == OPENING), None
+    )
     if ANSWER not in at or opening is None:
         return page
     cell = page.cells[at[ANSWER]]
-    shown = new_code_cell("...", execution_count=cell.execution_count, outputs=cell.outputs)
+    shown = new_code_cell(
+        "...", execution_count=cell.execution_count, outputs=cell.outputs
+    )
     shown["id"], shown.metadata = "answer-shown", cell.metadata.copy()
     shown.metadata["tags"] = ["remove-input"]
     cell.outputs = []
-    cell.metadata = NotebookNode({k: v for k, v in cell.metadata.items() if k != "mystnb"})
+    cell.metadata = NotebookNode(
+        {k: v for k, v in cell.metadata.items() if k != "mystnb"}
+    )
     page.cells.insert(opening + 1, shown)
     return page
 
@@ -34,8 +44,12 @@ def found_only(notebook: NotebookNode, claims: Collection[str]) -> NotebookNode:
     """Return a chapter without the cells, tagged ``when:CLAIM``, of what its run did not find."""
     page = copy.deepcopy(notebook)
     tags = [cell.metadata.get("tags", []) for cell in page.cells]
-    needed = [{tag.removeprefix(WHEN) for tag in own if tag.startswith(WHEN)} for own in tags]
-    page.cells = [cell for cell, names in zip(page.cells, needed) if names <= set(claims)]
+    needed = [
+        {tag.removeprefix(WHEN) for tag in own if tag.startswith(WHEN)} for own in tags
+    ]
+    page.cells = [
+        cell for cell, names in zip(page.cells, needed) if names <= set(claims)
+    ]
     return page
 
 
@@ -55,7 +69,9 @@ def titled(
         )
         if above and (heading := next(filter(None, told), None)):
             last = list(HEADING.finditer(above.source))[-1]
-            above.source = f"{above.source[: last.end(1)]}{heading}{above.source[last.end() :]}"
+            above.source = (
+                f"{above.source[: last.end(1)]}{heading}{above.source[last.end() :]}"
+            )
             above = None
     return page
 
@@ -65,7 +81,11 @@ def described(notebook: NotebookNode, sentences: Mapping[str, str]) -> NotebookN
     page = copy.deepcopy(notebook)
     for cell in page.cells:
         for tag in cell.metadata.get("tags", []):
-            if said := sentences.get(tag.removeprefix(SAYS)) if tag.startswith(SAYS) else None:
+            if (
+                said := sentences.get(tag.removeprefix(SAYS))
+                if tag.startswith(SAYS)
+                else None
+            ):
                 cell.metadata["mystnb"]["image"]["alt"] += f" {said}"
     return page
 
@@ -74,10 +94,18 @@ def split(notebook: NotebookNode) -> tuple[NotebookNode, NotebookNode]:
     """Return the page of a chapter, and that of its exercises and its appendix."""
     page = copy.deepcopy(notebook)
     starts = [n for n, cell in enumerate(page.cells) if cell.cell_type == "markdown"]
-    start = next((n for n in starts if REST.search(page.cells[n].source)), len(page.cells))
+    start = next(
+        (n for n in starts if REST.search(page.cells[n].source)), len(page.cells)
+    )
     rest, page.cells = page.cells[start:], page.cells[:start]
-    title = next(found[1] for cell in page.cells if (found := TITLE.search(cell.source)))
+    title = next(
+        found[1] for cell in page.cells if (found := TITLE.search(cell.source))
+    )
     told = "" if rest else "\n\nThis book has none of this chapter."
     head = new_markdown_cell(f"# Exercises and appendix: {title}{told}")
-    head["id"] = "exercises-and-appendix"  # else a random one, and the page seems to change
-    return page, new_notebook(cells=[head, *rest], metadata=copy.deepcopy(page.metadata))
+    head["id"] = (
+        "exercises-and-appendix"  # else a random one, and the page seems to change
+    )
+    return page, new_notebook(
+        cells=[head, *rest], metadata=copy.deepcopy(page.metadata)
+    )

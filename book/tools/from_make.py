@@ -1,6 +1,7 @@
 """The commands behind targets of the Makefile, whose variables come by the environment.
 
-No shell reads their values: texts are taken as they are, lists parted into words as a shell would.
+No shell reads their values: texts are taken as they are, lists parted into words as a
+shell would.
 """
 
 import os
@@ -20,21 +21,34 @@ def words(name: str, given: Mapping[str, str]) -> list[str]:
     try:
         found = shlex.split(given.get(name, ""))
     except ValueError as error:
-        raise UserError(f"{name}={given[name]} has an open quote or escape: close it.") from error
+        raise UserError(
+            f"{name}={given[name]} has an open quote or escape: close it."
+        ) from error
     if odd := [word for word in found if word.startswith("-") and name != "ARGS"]:
-        raise UserError(f"{name} holds {odd[0]}, which is an option: write ./{odd[0]} for a file.")
+        raise UserError(
+            f"{name} holds {odd[0]}, which is an option: write ./{odd[0]} for a file."
+        )
     return found
 
 
 def commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
     """Return what a target runs, one after the other, as words after ``python -m book.tools``."""
-    chapters, models, settings = (words(name, given) for name in ("CHAPTERS", "MODELS", "SET"))
+    chapters, models, settings = (
+        words(name, given) for name in ("CHAPTERS", "MODELS", "SET")
+    )
     model = f"--model={given.get('MODEL', '')}"
-    many = ["--models", *models, *([f"--cores={given['CORES']}"] if given.get("CORES") else [])]
+    many = [
+        "--models",
+        *models,
+        *([f"--cores={given['CORES']}"] if given.get("CORES") else []),
+    ]
     if target == "book":
         return [["book", *chapters, model, *many, "--set", *settings]]
     if target == "sweep":
-        many += [f"--profile={given.get('PROFILE', '')}", *["--dry-run"] * bool(given.get("DRY"))]
+        many += [
+            f"--profile={given.get('PROFILE', '')}",
+            *["--dry-run"] * bool(given.get("DRY")),
+        ]
         return [["sweep", *chapters, *many, "--set", *settings]]
     if target == "knowledge":
         each = [f"--model={name}" for name in models or FOUR]
@@ -45,7 +59,10 @@ def commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
         return [[*run, "n_unseen=5", *settings]]
     if target == "benchmarks":
         run = ["run", "multiplicity", model]
-        sets = {name: Path(name).name.removesuffix(".csv") for name in words("BENCHMARKS", given)}
+        sets = {
+            name: Path(name).name.removesuffix(".csv")
+            for name in words("BENCHMARKS", given)
+        }
         return [
             [*run, f"--runs=runs/benchmarks/{stem or 'benchmark'}", "--set", f"dataset={name}",
              "n_items=50", *settings] for name, stem in sets.items()

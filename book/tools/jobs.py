@@ -1,6 +1,7 @@
 """The runs that a book or a sweep needs, and whether each is current.
 
-That is, made (``made_from`` in ``run.json``) from the settings, notebook, code and files of now.
+That is, made (``made_from`` in ``run.json``) from the settings, notebook, code and
+files of now.
 """
 
 import functools
@@ -20,17 +21,31 @@ from helpers.models.checkpoints import slug
 from helpers.runs import ROOT, SYNTHESIS, environment, shown
 
 TEMPLATES = ROOT / "notebooks"
-NOISE, OTHERS = "noise", "others"  # what is asked without a notebook: modules of this folder
+NOISE, OTHERS = (
+    "noise",
+    "others",
+)  # what is asked without a notebook: modules of this folder
 HERE = Path(__file__).parent
-CODE = (ROOT / "helpers", TEMPLATES / "analysis")  # weights and tables of the package among it
+CODE = (
+    ROOT / "helpers",
+    TEMPLATES / "analysis",
+)  # weights and tables of the package among it
 LARGE = 2**30  # bytes; larger files are not read, but told apart by their size and time
 PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
 # Begun in this order, so that no core is idle for long while the last chapter runs.
-LONGEST = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity", "comparison")
+LONGEST = (
+    "monitor",
+    "knowledge_base",
+    "latent_knowledge",
+    "multiplicity",
+    "comparison",
+)
 LONGEST += ("calibration", "atlas", "real_models", "published")
 ALONE = "calibration"  # is about the book's model alone where it is not bundled
 KEY = "made_from"
-JITTER = 0.02  # by which a server's log-probabilities may differ from one time to the next
+JITTER = (
+    0.02  # by which a server's log-probabilities may differ from one time to the next
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +73,11 @@ class Job:
         """Return the files that make its run whole."""
         if self.early:
             return PARTS[1:]
-        return PARTS if self.model else tuple(part for part in PARTS if "answers" not in part)
+        return (
+            PARTS
+            if self.model
+            else tuple(part for part in PARTS if "answers" not in part)
+        )
 
 
 def kind(chapter: str, templates: Path = TEMPLATES) -> str:
@@ -71,7 +90,9 @@ def kind(chapter: str, templates: Path = TEMPLATES) -> str:
 
 def family(shown: str, others: Sequence[str] = ()) -> dict[str, str]:
     """Return the models of the grid by the names of their folders, the book's model last."""
-    names = [name for name in others or checkpoints.bundled() if slug(name) != slug(shown)]
+    names = [
+        name for name in others or checkpoints.bundled() if slug(name) != slug(shown)
+    ]
     return {slug(name): name for name in [*names, shown]}
 
 
@@ -90,21 +111,34 @@ def plan(
     for folder, model in family(shown, others).items():
         if alike or folder == slug(shown):  # else measured without a notebook
             found += [
-                Job(f"{folder}/{chapter}", chapter, model, tuple(fitting(chapter, given)))
+                Job(
+                    f"{folder}/{chapter}",
+                    chapter,
+                    model,
+                    tuple(fitting(chapter, given)),
+                )
                 for chapter, what in kinds.items()
                 if what != "synthesis"
             ]
         elif measures:
             places = [f"{folder}/{chapter}" for chapter in measures]
-            taken = [word for word in given if any(fitting(each, [word]) for each in measures)]
-            words = tuple(word for word in taken if word.partition("=")[0] != "prompt_format")
+            taken = [
+                word
+                for word in given
+                if any(fitting(each, [word]) for each in measures)
+            ]
+            words = tuple(
+                word for word in taken if word.partition("=")[0] != "prompt_format"
+            )
             found.append(Job(places[0], OTHERS, model, words, tuple(places[1:])))
     syntheses = [chapter for chapter, what in kinds.items() if what == "synthesis"]
     made = {chapter: tuple(fitting(chapter, given)) for chapter in syntheses}
     if ALONE in made and slug(shown) not in checkpoints.bundled():
         named = any(word.startswith("models=") for word in made[ALONE])
         made[ALONE] += () if named else (f"models={shown}",)
-    return found + [Job(f"{SYNTHESIS}/{name}", name, "", taken) for name, taken in made.items()]
+    return found + [
+        Job(f"{SYNTHESIS}/{name}", name, "", taken) for name, taken in made.items()
+    ]
 
 
 def fitting(chapter: str, given: Iterable[str]) -> list[str]:
@@ -114,7 +148,9 @@ def fitting(chapter: str, given: Iterable[str]) -> list[str]:
 
 def reads_runs(job: Job) -> bool:
     """Return whether a job reads the finished runs of others, and so begins after them."""
-    return not job.model and "runs_dir" in settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
+    return not job.model and "runs_dir" in settings.declared(
+        TEMPLATES / f"{job.chapter}.ipynb"
+    )
 
 
 def needs_runs(job: Job) -> bool:
@@ -153,9 +189,17 @@ def made_from(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, An
             values = settings.declared(makers[0]) | settings.read(makers[0], job.words)
         given = {name: value for name, value in values.items() if name not in FIXED}
         named = list(given.values())
-    texts = [text for value in named for text in (value if isinstance(value, list) else [value])]
+    texts = [
+        text
+        for value in named
+        for text in (value if isinstance(value, list) else [value])
+    ]
     texts += _bases(job.model)
-    outside = [ROOT / Path(t).expanduser() for t in (job.model, *texts) if t and isinstance(t, str)]
+    outside = [
+        ROOT / Path(t).expanduser()
+        for t in (job.model, *texts)
+        if t and isinstance(t, str)
+    ]
     found = {
         "settings": json.loads(json.dumps(given, default=environment.plain)),
         "files": digest(files(*CODE, *makers, *outside)),
@@ -187,7 +231,9 @@ def _served(model: str) -> dict[str, Any]:
 def files(*places: Path) -> set[Path]:
     """Return files, and those in folders, what Python compiled left out."""
     found = {file for place in places for file in (place, *place.rglob("*"))}
-    return {file for file in found if file.is_file() and "__pycache__" not in file.parts}
+    return {
+        file for file in found if file.is_file() and "__pycache__" not in file.parts
+    }
 
 
 def digest(paths: Iterable[Path], top: Path | None = None) -> str:
@@ -196,7 +242,9 @@ def digest(paths: Iterable[Path], top: Path | None = None) -> str:
     found = sorted({path.absolute() if top else path.resolve() for path in paths})
     name = shown if top is None else (lambda file: file.relative_to(top.absolute()))
     stats = {file: file.stat() for file in found}
-    lines = [f"{name(f)} {_hash(f, s.st_size, s.st_mtime_ns)}" for f, s in stats.items()]
+    lines = [
+        f"{name(f)} {_hash(f, s.st_size, s.st_mtime_ns)}" for f, s in stats.items()
+    ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -209,13 +257,17 @@ def _hash(file: Path, size: int, time: int) -> str:
 def is_current(job: Job, runs: Path) -> bool:
     """Return whether the job's run is there, whole, and made from what it would be made from."""
     made = made_from(job, runs)
-    return all(_alike(_signed(runs / folder, job.parts), made) for folder in job.folders)
+    return all(
+        _alike(_signed(runs / folder, job.parts), made) for folder in job.folders
+    )
 
 
 def _alike(signed: dict[str, Any] | None, made: dict[str, Any]) -> bool:
     """Tell whether a run was made from the same, a server's numbers aside that differ a little."""
     one, other = ((each or {}).get("sample", []) for each in (signed, made))
-    near = len(one) == len(other) and all(abs(a - b) <= JITTER for a, b in zip(one, other))
+    near = len(one) == len(other) and all(
+        abs(a - b) <= JITTER for a, b in zip(one, other)
+    )
     return near and {**(signed or {}), "sample": []} == {**made, "sample": []}
 
 
@@ -224,7 +276,9 @@ def sign(folder: Path, made: dict[str, Any]) -> None:
     path = folder / "run.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) | {KEY: made}
     part = folder / f".run.json.{os.getpid()}.tmp"
-    part.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.write_text(
+        json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     part.replace(path)
 
 

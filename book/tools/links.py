@@ -12,26 +12,36 @@ from helpers.runs import ROOT
 
 OUT = ROOT / "build" / "links"
 # What Python says where the network, and not the link, is at fault.
-NO_WAY = re.compile(r"resolve|resolution|unreachable|refused|timed out|proxy", re.IGNORECASE)
+NO_WAY = re.compile(
+    r"resolve|resolution|unreachable|refused|timed out|proxy", re.IGNORECASE
+)
 COLUMNS = ["status", "filename", "lineno", "uri", "info"]
 
 
 def ask(out: Path = OUT) -> pd.DataFrame:
     """Have Sphinx ask every link that leaves the book."""
     log = out / "log"
-    answers = out / "_build" / "html" / "output.json"  # where jupyter-book has this builder write
+    answers = (
+        out / "_build" / "html" / "output.json"
+    )  # where jupyter-book has this builder write
     answers.unlink(missing_ok=True)
     render.build("linkcheck", out, log)  # its status also tells of broken links
     if not answers.is_file():
-        raise UserError(f"The links were not asked, the book cannot be read: see {log}.")
+        raise UserError(
+            f"The links were not asked, the book cannot be read: see {log}."
+        )
     return read(answers.read_text(encoding="utf-8"))
 
 
 def read(text: str) -> pd.DataFrame:
     """Read Sphinx's answers, one JSON object a line."""
-    table = pd.DataFrame([json.loads(line) for line in text.splitlines()], columns=COLUMNS)
+    table = pd.DataFrame(
+        [json.loads(line) for line in text.splitlines()], columns=COLUMNS
+    )
     table = table[table["uri"].str.startswith("http", na=False)].drop_duplicates("uri")
-    no_answer = table["status"].isin(["broken", "timeout"]) & table["info"].str.contains(NO_WAY)
+    no_answer = table["status"].isin(["broken", "timeout"]) & table[
+        "info"
+    ].str.contains(NO_WAY)
     table.loc[no_answer, "status"] = "unreachable"
     return table.reset_index(drop=True)
 
@@ -46,6 +56,8 @@ def tell(table: pd.DataFrame) -> tuple[int, str]:
     parts = ", ".join(f"{n} {status}" for status, n in counts.items())
     lines.append(f"{len(table)} external links: {parts}")
     if len(table) and counts.get("unreachable", 0) == len(table):
-        lines.append("No server could be reached: check the network and run make linkcheck again.")
+        lines.append(
+            "No server could be reached: check the network and run make linkcheck again."
+        )
         return 2, "\n".join(lines)
     return int(counts.get("broken", 0) > 0), "\n".join(lines)

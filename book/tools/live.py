@@ -1,7 +1,8 @@
 """Probing a bundled model in the page: the bundle that the page loads, and what stands before it.
 
-The bundle is one script, ``_static/live/<model>.js``, because a page that was opened from disk may
-load scripts and nothing else. In it: the worker's code as text, and four parts as base64 of gzip.
+The bundle is one script, ``_static/live/<model>.js``, because a page that was opened
+from disk may load scripts and nothing else. In it: the worker's code as text, and four
+parts as base64 of gzip.
 """
 
 import base64
@@ -26,20 +27,29 @@ from helpers.prompts.formats import SEPARATORS
 
 MODEL = "atlas-s"
 N_OPTIONS = 5
-# Name of a way of asking: how it is called, the kind of its frames, and what is put around one.
-# [Q] is the question; [O] the options, joined by the last text.
+# Name of a way of asking: how it is called, the kind of its frames, and what is put
+# around one. [Q] is the question; [O] the options, joined by the last text.
 WAYS = {
     "question": ("a question", "qa", "[Q]", ""),
     "form": ("a question in a form", "qa", formats.shot("[Q]"), ""),
     "sentence": ("a sentence to complete", "wp", "[Q]", ""),
     "list": ("a list of examples", "", "", ""),
-    "options": ("a question with options", "qa", formats.choose_below("[Q]", ["[O]"]), "; "),
+    "options": (
+        "a question with options",
+        "qa",
+        formats.choose_below("[Q]", ["[O]"]),
+        "; ",
+    ),
 }
 IN_CONTEXT = ("question", "sentence")  # ways in which a word may be said first
 ANSWERED = BOOK / "live.json"  # by ``python -m tests.live_page``
 SCRIPTS = BOOK / "_static" / "live"
 WORKER = ("tokenizer.js", "model.js", "worker.js")  # in this order
-FILES = {"config": "config.json", "tokenizer": "tokenizer.json", "weights": "model.safetensors"}
+FILES = {
+    "config": "config.json",
+    "tokenizer": "tokenizer.json",
+    "weights": "model.safetensors",
+}
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,14 @@ def facts() -> pd.DataFrame:
 def catalogue() -> dict[str, Any]:
     """Return what can be asked, ready for JSON."""
     ways = [
-        dict(name=name, label=label, kind=kind, wrap=wrap, joint=joint, context=name in IN_CONTEXT)
+        dict(
+            name=name,
+            label=label,
+            kind=kind,
+            wrap=wrap,
+            joint=joint,
+            context=name in IN_CONTEXT,
+        )
         for name, (label, kind, wrap, joint) in WAYS.items()
     ]
     written = {name: lists.style(name) for name in SEPARATORS}
@@ -79,7 +96,9 @@ def catalogue() -> dict[str, Any]:
         "model": MODEL,
         "options": N_OPTIONS,
         "ways": ways,
-        "separators": [dict(name=n, template=t, between=b) for n, (t, b) in written.items()],
+        "separators": [
+            dict(name=n, template=t, between=b) for n, (t, b) in written.items()
+        ],
         "relations": [_relation(name, about.loc[name]) for name in about.index],
     }
 
@@ -89,7 +108,9 @@ def _relation(name: str, about: Any) -> dict[str, Any]:
     table = facts()[facts()["relation"] == name]
     objects = sorted(set(table["object"]))
     number = {text: place for place, text in enumerate(objects)} | {"": -1}
-    places = {column: table[column].map(number) for column in ("object", "false_object")}
+    places = {
+        column: table[column].map(number) for column in ("object", "false_object")
+    }
     columns = ["subject", "object", "exposures", "false_object", "false_exposures"]
     frames = datasets.frames("atlas", [name]).sort_values("frame")
     return {
@@ -97,9 +118,13 @@ def _relation(name: str, about: Any) -> dict[str, Any]:
         "label": about["label"],
         "subject": about["subject_type"],
         "object": about["object_type"],
-        "frames": {kind: list(rows["template"]) for kind, rows in frames.groupby("kind")},
+        "frames": {
+            kind: list(rows["template"]) for kind, rows in frames.groupby("kind")
+        },
         "objects": objects,
-        "facts": table.assign(**places)[[*columns, "pair_exposures"]].to_numpy().tolist(),
+        "facts": table.assign(**places)[[*columns, "pair_exposures"]]
+        .to_numpy()
+        .tolist(),
     }
 
 
@@ -121,7 +146,9 @@ def answered(kind: str, name: str) -> Any:
     """Return what the model answered to a question that a page shows."""
     found = json.loads(ANSWERED.read_text(encoding="utf-8"))[kind]
     if name not in found:
-        raise UserError(f"{ANSWERED.name} has no {kind} '{name}': choose from {', '.join(found)}.")
+        raise UserError(
+            f"{ANSWERED.name} has no {kind} '{name}': choose from {', '.join(found)}."
+        )
     return found[name]
 
 
@@ -170,7 +197,14 @@ def drawn(table: pd.DataFrame) -> Any:
     shades = table["told"].map({"": BLUE, "true": GREEN, "false": RED})
     ax.barh(places, table["probability"], height=0.7, color=shades)
     if "before" in table:
-        ax.barh(places, table["before"], height=0.8, fill=False, edgecolor=GREY, linestyle="--")
+        ax.barh(
+            places,
+            table["before"],
+            height=0.8,
+            fill=False,
+            edgecolor=GREY,
+            linestyle="--",
+        )
     for place, value in zip(places, table["probability"]):
         share = f"{100 * value:.1f} %" if value >= 0.0005 else "below 0.1 %"
         ax.text(value + 0.01, place, share, va="center", fontsize=9)
@@ -194,7 +228,10 @@ def form(found: Mapping[str, Any]) -> str:
     )
     read = _each([f"<q>{html.escape(state['prompt'])}</q>" for state in states])
     best = _each(
-        [f"{html.escape(name)}, {percent(share)}" for name, share in (s["best"] for s in states)]
+        [
+            f"{html.escape(name)}, {percent(share)}"
+            for name, share in (s["best"] for s in states)
+        ]
     )
     rows = "".join(_row(name, **one) for name, one in found["objects"].items())
     return (
@@ -213,11 +250,15 @@ def percent(share: float) -> str:
 
 def _each(texts: Sequence[str]) -> str:
     """Return spans of which the page shows that of the state chosen."""
-    return "".join(f'<span class="front-at-{at}">{text}</span>' for at, text in enumerate(texts))
+    return "".join(
+        f'<span class="front-at-{at}">{text}</span>' for at, text in enumerate(texts)
+    )
 
 
 def _row(name: str, kind: str, probabilities: Sequence[float]) -> str:
-    widths = ";".join(f"--p{at}:{100 * value:.2f}%" for at, value in enumerate(probabilities))
+    widths = ";".join(
+        f"--p{at}:{100 * value:.2f}%" for at, value in enumerate(probabilities)
+    )
     told = _each([percent(value) for value in probabilities])
     return (
         f'<tr class="front-{kind}"><th scope="row">{html.escape(name)}</th><td>{told}</td>'

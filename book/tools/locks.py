@@ -11,7 +11,9 @@ from helpers.runs import store
 
 LOG = "run.log"
 MARK = "error: "
-OUTSIDE = "It was ended from outside: by a signal, for want of memory, or at its time limit."
+OUTSIDE = (
+    "It was ended from outside: by a signal, for want of memory, or at its time limit."
+)
 
 
 class RunLog(logging.FileHandler):

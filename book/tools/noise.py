@@ -11,20 +11,40 @@ from notebooks.analysis import noise
 def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
     """Ask a model about the same facts in every variant and save a run of each."""
     if n_facts < 1:
-        raise UserError(f"n_facts is {n_facts}: ask at least one fact of each relation.")
+        raise UserError(
+            f"n_facts is {n_facts}: ask at least one fact of each relation."
+        )
     return [
-        _one(model, folder / noise.FOLDER / name / slug(model) / "monitor", n_facts, **variant)
+        _one(
+            model,
+            folder / noise.FOLDER / name / slug(model) / "monitor",
+            n_facts,
+            **variant,
+        )
         for name, variant in noise.VARIANTS.items()
     ]
 
 
 def _one(
-    model: str, folder: Path, n_facts: int, hints: int, dtype: str, batch_size: int | None
+    model: str,
+    folder: Path,
+    n_facts: int,
+    hints: int,
+    dtype: str,
+    batch_size: int | None,
 ) -> Path:
     """Ask once and save."""
     parameters = {"model": model, "dataset": "atlas", "n_facts": n_facts, "seed": 0}
-    parameters |= {"hints": hints, "match": "exact_match", "anchor_mode": "teacher_forced"}
-    parameters |= {"alphas": list(monitor.EQUAL), "dtype": dtype, "batch_size": batch_size}
+    parameters |= {
+        "hints": hints,
+        "match": "exact_match",
+        "anchor_mode": "teacher_forced",
+    }
+    parameters |= {
+        "alphas": list(monitor.EQUAL),
+        "dtype": dtype,
+        "batch_size": batch_size,
+    }
     started = runs.start("monitor", parameters, folder)
     lm = models.load(model, dtype=dtype)
     asked = datasets.load("atlas", n=n_facts, seed=0)

@@ -18,13 +18,18 @@ def values(template: Path, words: Sequence[str]) -> dict[str, Any]:
     return taken | settings.free(template) | own
 
 
-def run(model: str, templates: Sequence[Path], words: Sequence[str], runs: Path) -> list[Path]:
+def run(
+    model: str, templates: Sequence[Path], words: Sequence[str], runs: Path
+) -> list[Path]:
     """Measure a model by several studies; one that cannot be done stops no other."""
     each = {
-        template.stem: values(template, settings.fitting(template, words)) for template in templates
+        template.stem: values(template, settings.fitting(template, words))
+        for template in templates
     }
     first = next(iter(each.values()))
-    lm = models.load(model, dtype=first["dtype"], trust_remote_code=first["trust_remote_code"])
+    lm = models.load(
+        model, dtype=first["dtype"], trust_remote_code=first["trust_remote_code"]
+    )
     folders, failed = [], []
     for name, given in each.items():
         folder = runs / checkpoints.slug(model) / name

@@ -42,9 +42,13 @@ def single(out: Path = OUT) -> Path:
 
 def browser() -> str:
     """Return the path of a browser that can print."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = os.environ.get("CHROMIUM") or next(
+        filter(None, map(shutil.which, BROWSERS)), None
+    )
     if not found:
-        raise UserError("No browser prints the book: install chromium, or set CHROMIUM to one.")
+        raise UserError(
+            "No browser prints the book: install chromium, or set CHROMIUM to one."
+        )
     return found
 
 
@@ -71,8 +75,12 @@ def print_slides(deck: Path) -> Path:
     """Print a deck beside itself, a page for each slide; return the PDF."""
     pdf = deck.with_suffix(".pdf")
     with _opened(f"{deck.resolve().as_uri()}?print-pdf", pdf, width=1280) as opened:
-        opened.wait_for_function("window.Reveal?.isReady() && document.querySelector('.pdf-page')")
-        opened.pdf(path=pdf, prefer_css_page_size=True, print_background=True, tagged=True)
+        opened.wait_for_function(
+            "window.Reveal?.isReady() && document.querySelector('.pdf-page')"
+        )
+        opened.pdf(
+            path=pdf, prefer_css_page_size=True, print_background=True, tagged=True
+        )
     return pdf
 
 
@@ -83,7 +91,8 @@ def _opened(address: str, pdf: Path, width: int) -> Iterator[Page]:
     try:
         with sync_playwright() as playwright:
             started = playwright.chromium.launch(
-                executable_path=browser(), args=["--no-sandbox", "--disable-dev-shm-usage"]
+                executable_path=browser(),
+                args=["--no-sandbox", "--disable-dev-shm-usage"],
             )
             size = {"width": width, "height": 1200}
             opened = started.new_page(viewport=size, color_scheme="light")

@@ -29,7 +29,9 @@ def check(
 
 def check_settings(names: Sequence[str], given: Iterable[str]) -> None:
     """Refuse chapters that do not exist, and settings that none of them takes."""
-    templates = [jobs.TEMPLATES / f"{name}.ipynb" for name in names or render.chapters()]
+    templates = [
+        jobs.TEMPLATES / f"{name}.ipynb" for name in names or render.chapters()
+    ]
     given, strange = list(given), set(given)
     for template in templates:
         taken = settings.fitting(template, given)
@@ -38,11 +40,17 @@ def check_settings(names: Sequence[str], given: Iterable[str]) -> None:
     if strange:  # told by the first chapter with a parameter of much the same name
         word = min(strange)
         near = [word.partition("=")[0]]
-        like = (t for t in templates if difflib.get_close_matches(*near, settings.declared(t), n=1))
+        like = (
+            t
+            for t in templates
+            if difflib.get_close_matches(*near, settings.declared(t), n=1)
+        )
         settings.read(next(like, templates[0]), [word])
 
 
-def suited(names: Sequence[str], given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def suited(
+    names: Sequence[str], given: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
     """Return the chapters that can be run on their data, and for each other a sentence why not."""
     why = {}
     for name in names:
@@ -50,7 +58,9 @@ def suited(names: Sequence[str], given: Sequence[str]) -> tuple[list[str], dict[
         taken = settings.declared(template)
         taken |= settings.read(template, jobs.fitting(name, given))
         if "dataset" in taken:
-            why[name] = suitability.unsuited(name, taken["dataset"], taken.get("relations", ()))
+            why[name] = suitability.unsuited(
+                name, taken["dataset"], taken.get("relations", ())
+            )
     why = {name: sentence for name, sentence in why.items() if sentence}
     kept = [name for name in names if name not in why]
     for name, sentence in why.items():
@@ -88,13 +98,17 @@ def book(
     needed = jobs.plan(kept, model, [model] if names else models, given)
     if any(job.chapter == "comparison" for job in needed):
         known = checkpoints.bundled()  # of a large model the floor would cost too much
-        needed.append(jobs.noise(model if model in known else min(known, default=model)))
+        needed.append(
+            jobs.noise(model if model in known else min(known, default=model))
+        )
     what = "sweep or make book"
     with store.alone(runs, what), store.alone(render.HTML.parents[1], what):
         table = runner.make(needed, runs, cores)
         wrong = table[table["state"] != "done"]
         shown_runs = {
-            f"{place}/{name}": name for name in kept for place in (slug(model), SYNTHESIS)
+            f"{place}/{name}": name
+            for name in kept
+            for place in (slug(model), SYNTHESIS)
         }
         failed = wrong[wrong["run"].isin(shown_runs)]
         why |= dict(zip(failed["run"].map(shown_runs), failed["why"]))

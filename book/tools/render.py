@@ -26,7 +26,9 @@ TIMES = "times.txt"
 APPENDIX = "_appendix"  # of a page's name: it has the tables of the chapter before it
 PUBLISHED = {".html", ".ipynb", ".json", ".js", ".md", ".txt"}  # what may name a folder
 CONFIG = ROOT / "_config.yml"
-SOLUTION = re.compile(r"^(`{3,}|:{3,})\{solution\}.*?^\1 *$\n?", flags=re.MULTILINE | re.DOTALL)
+SOLUTION = re.compile(
+    r"^(`{3,}|:{3,})\{solution\}.*?^\1 *$\n?", flags=re.MULTILINE | re.DOTALL
+)
 
 
 def chapters() -> list[str]:
@@ -36,7 +38,9 @@ def chapters() -> list[str]:
 
 def _listed() -> list[str]:
     toc = (BOOK / "_toc.yml").read_text(encoding="utf-8")
-    return re.findall(r"^\s*-?\s*file: chapters/(\S+?)(?:\.ipynb)?\s*$", toc, flags=re.MULTILINE)
+    return re.findall(
+        r"^\s*-?\s*file: chapters/(\S+?)(?:\.ipynb)?\s*$", toc, flags=re.MULTILINE
+    )
 
 
 def repository() -> str:
@@ -69,7 +73,11 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
     for old in (*target.glob("*.ipynb"), *target.glob("*/*.json")):
         old.unlink()
     for name, notebook in ready.items():
-        told = {one.claim: one for one in found.get(name, ()) if one.decision != findings.UNDEFINED}
+        told = {
+            one.claim: one
+            for one in found.get(name, ())
+            if one.decision != findings.UNDEFINED
+        }
         said = {claim: one.sentence for claim, one in told.items()}
         page = arrange.described(arrange.found_only(notebook, told), said)
         decided = {claim: one.decision for claim, one in told.items()}
@@ -82,7 +90,9 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
     for file in filter(Path.is_file, beside):
         (target / file.parent.name).mkdir(exist_ok=True)
         shutil.copy(file, target / file.parent.name)
-    (target / TIMES).write_text(_times([folder, folder.with_name(SYNTHESIS)]), encoding="utf-8")
+    (target / TIMES).write_text(
+        _times([folder, folder.with_name(SYNTHESIS)]), encoding="utf-8"
+    )
     return [target / f"{name}.ipynb" for name in ready]
 
 
@@ -94,10 +104,14 @@ def _times(folders: Sequence[Path]) -> str:
         for folder in folders:
             if (folder / name / "run.json").is_file():
                 told = runs.manifest(folder / name)
-                figures = f"{told['seconds']:.0f} | {told['peak_memory_mib']['cpu']:.0f}"
+                figures = (
+                    f"{told['seconds']:.0f} | {told['peak_memory_mib']['cpu']:.0f}"
+                )
                 lines.append(f"| {{doc}}`chapters/{name}` | {figures} |")
                 where.add(told["device"])
-    return "\n".join([*lines, "", f"Measured on: {', '.join(sorted(where)) or 'unknown'}.", ""])
+    return "\n".join(
+        [*lines, "", f"Measured on: {', '.join(sorted(where)) or 'unknown'}.", ""]
+    )
 
 
 def hides_solutions() -> bool:
@@ -132,7 +146,9 @@ def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
 def _stand_in(chapter: str, sentence: str) -> nbformat.NotebookNode:
     """Return a page with a chapter's title and question that says why the chapter is not there."""
     cells = nbformat.read(jobs.TEMPLATES / f"{chapter}.ipynb", as_version=4).cells
-    text = next((cell.source for cell in cells if cell.cell_type == "markdown"), f"# {chapter}")
+    text = next(
+        (cell.source for cell in cells if cell.cell_type == "markdown"), f"# {chapter}"
+    )
     head = "\n\n".join(text.split("\n\n")[:2])  # its label and title, and the question
     # an output, not Markdown: what a model's name or an error holds is shown as it is
     box = (
@@ -144,7 +160,9 @@ def _stand_in(chapter: str, sentence: str) -> nbformat.NotebookNode:
     cell.metadata["tags"] = ["remove-input"]
     notebook = new_notebook(cells=[new_markdown_cell(head), cell])
     for number, part in enumerate(notebook.cells):
-        part["id"] = f"stand-in-{number}"  # else a random one, and the pages seem to change
+        part["id"] = (
+            f"stand-in-{number}"  # else a random one, and the pages seem to change
+        )
     return notebook
 
 
@@ -163,8 +181,14 @@ def render(log: Path) -> Path:
     made.unlink(missing_ok=True)
     status, text = build("html", BOOK, log, ["-W", "-n", "--keep-going", "--all"])
     if status:
-        lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
-        raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
+        lines = [
+            line
+            for line in text.splitlines()
+            if re.search(r"WARNING|ERROR|Error:", line)
+        ]
+        raise UserError(
+            f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})"
+        )
     _without_places(HTML.parent)
     made.write_text(now)
     return HTML
@@ -189,12 +213,24 @@ def sources() -> set[Path]:
     return {path for path in found if not path.is_relative_to(BOOK / "_build")}
 
 
-def build(builder: str, output: Path, log: Path, options: Sequence[str] = ()) -> tuple[int, str]:
+def build(
+    builder: str, output: Path, log: Path, options: Sequence[str] = ()
+) -> tuple[int, str]:
     """Have jupyter-book make something of what is placed in the book."""
     if (found := version("jupyter-book")).partition(".")[0] != "1":
-        raise UserError(f"The pages need jupyter-book 1, and here is {found}: run make install.")
+        raise UserError(
+            f"The pages need jupyter-book 1, and here is {found}: run make install."
+        )
     tool = Path(sys.executable).with_name("jupyter-book")
-    command = [tool, "build", "book", "--config", "_config.yml", "--path-output", output]
+    command = [
+        tool,
+        "build",
+        "book",
+        "--config",
+        "_config.yml",
+        "--path-output",
+        output,
+    ]
     command += ["--builder", builder, *options]
     here = os.environ | {"PYTHONPATH": str(ROOT)}  # the reference imports the helpers
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}

@@ -21,7 +21,9 @@ def read(path: Path) -> dict[str, Any]:
                 need(table, chapter, size["up_to"])
         need(table, "other", None)
     except (OSError, yaml.YAMLError) as error:
-        raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}.") from error
+        raise UserError(
+            f"{path} cannot be read: {' '.join(str(error).split())}."
+        ) from error
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise UserError(
             f"{path} is wrong at {error}: it needs sizes, each with up_to, gpus, cpus and "
@@ -33,7 +35,11 @@ def read(path: Path) -> dict[str, Any]:
 def need(table: dict[str, Any], chapter: str, billions: float | None) -> dict[str, int]:
     """Return what a chapter on a model of a size asks for."""
     ordered = sorted(table["sizes"], key=lambda name: table["sizes"][name]["up_to"])
-    fit = [n for n in ordered if billions is not None and billions <= table["sizes"][n]["up_to"]]
+    fit = [
+        n
+        for n in ordered
+        if billions is not None and billions <= table["sizes"][n]["up_to"]
+    ]
     name = (fit or ordered[-1:])[0]
     size, minutes = table["sizes"][name], table["minutes"]
     return {
@@ -56,5 +62,7 @@ def billions(model: str) -> float | None:
         if found is None:
             return placement.count(checkpoints.find(model).weights) / 1e9
         return hub.parameters(*found) / 1e9
-    except Exception:  # a size that cannot be told is no reason to stop: the model's run will tell
+    except (
+        Exception
+    ):  # a size that cannot be told is no reason to stop: the model's run will tell
         return None

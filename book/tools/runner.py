@@ -23,23 +23,41 @@ from helpers.runs import ROOT, shown, store
 COLUMNS = ["run", "state", "new", "why", "log"]
 SILENT = "It did not start: see what is printed above, and the log that it names for the job."
 STDERR = 2  # where progress is told; what came of it goes to stdout
-THREADS = ("OMP", "GOTO", "OPENBLAS", "MKL", "NUMEXPR")  # <name>_NUM_THREADS of their libraries
+THREADS = (
+    "OMP",
+    "GOTO",
+    "OPENBLAS",
+    "MKL",
+    "NUMEXPR",
+)  # <name>_NUM_THREADS of their libraries
 
 
 def make(
-    jobs: Sequence[Job], runs: Path, cores: int | None = None, profile: Path | None = None
+    jobs: Sequence[Job],
+    runs: Path,
+    cores: int | None = None,
+    profile: Path | None = None,
 ) -> pd.DataFrame:
     """Make what is missing or out of date, and say what came of it; failures stop no other run."""
     last = [job for job in jobs if planned.reads_runs(job)]
     table = _make([job for job in jobs if job not in last], runs, cores, profile)
-    idle = [] if planned.finished(runs) else [job for job in last if planned.needs_runs(job)]
+    idle = (
+        []
+        if planned.finished(runs)
+        else [job for job in last if planned.needs_runs(job)]
+    )
     able = [job for job in last if job not in idle]
     made = _make(able, runs, cores, profile) if able else table[:0]
-    left = [(job.name, "left", False, "No run is there that it could read.", "") for job in idle]
+    left = [
+        (job.name, "left", False, "No run is there that it could read.", "")
+        for job in idle
+    ]
     return pd.concat([table, made, pd.DataFrame(left, columns=COLUMNS)])
 
 
-def _make(jobs: Sequence[Job], runs: Path, cores: int | None, profile: Path | None) -> pd.DataFrame:
+def _make(
+    jobs: Sequence[Job], runs: Path, cores: int | None, profile: Path | None
+) -> pd.DataFrame:
     """Make jobs that need none of each other."""
     todo = waiting(jobs, runs)
     logs = {job.name: runs / job.name / locks.LOG for job in jobs}
@@ -76,28 +94,45 @@ def all_cores() -> int:
 def command(job: Job, runs: Path) -> list[str]:
     """Return the command that makes a run."""
     words = [job.chapter] if job.early else ["run", job.chapter]
-    words += [folder.rpartition("/")[2] for folder in job.folders] * (job.chapter == planned.OTHERS)
+    words += [folder.rpartition("/")[2] for folder in job.folders] * (
+        job.chapter == planned.OTHERS
+    )
     of = ["--model", job.model] if job.model else []
     settings = ["--set", *job.words] if job.words else []
-    return [sys.executable, "-m", "book.tools", *words, *of, "--runs", str(runs), *settings]
+    return [
+        sys.executable,
+        "-m",
+        "book.tools",
+        *words,
+        *of,
+        "--runs",
+        str(runs),
+        *settings,
+    ]
 
 
 def _here(jobs: Sequence[Job], runs: Path, cores: int) -> None:
     """Make runs on this machine, and say how far it is."""
     ordered = sorted(jobs, key=planned.priority, reverse=True)
-    small = [job for job in ordered if not job.model or job.model in checkpoints.bundled()]
+    small = [
+        job for job in ordered if not job.model or job.model in checkpoints.bundled()
+    ]
     large = [job for job in ordered if job not in small]
     started, done = time.monotonic(), 0
     for several, side in ((small, min(2, cores)), (large, 1)):
         pool = ThreadPoolExecutor(side)
-        begun = [pool.submit(_call, command(job, runs), cores // side) for job in several]
+        begun = [
+            pool.submit(_call, command(job, runs), cores // side) for job in several
+        ]
         try:
             for _ in as_completed(begun):
                 done += 1
                 minutes = (time.monotonic() - started) / 60
                 left = minutes / done * (len(jobs) - done)
                 told = f"{done} of {len(jobs)} runs made in {minutes:.1f} minutes"
-                print(f"{told}, about {left:.1f} left" if left else told, file=sys.stderr)
+                print(
+                    f"{told}, about {left:.1f} left" if left else told, file=sys.stderr
+                )
         finally:  # what is at work hears Ctrl-C as well, and is waited for
             pool.shutdown(cancel_futures=True)
 
@@ -116,14 +151,17 @@ def _there(jobs: Sequence[Job], runs: Path, profile: Path) -> None:
     given = {
         job.name: {
             "command": shlex.join(command(job, runs)),
-            "needs": table and resources.need(table, job.chapter, resources.billions(job.model)),
+            "needs": table
+            and resources.need(table, job.chapter, resources.billions(job.model)),
             "priority": planned.priority(job),
         }
         for job in jobs
     }
     config = runs / ".jobs.json"  # where the jobs of a cluster see it, too
     with writing(config, store.ELSEWHERE):
-        config.write_text(json.dumps({"runs": str(runs), "jobs": given}), encoding="utf-8")
+        config.write_text(
+            json.dumps({"runs": str(runs), "jobs": given}), encoding="utf-8"
+        )
     call = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile", "--nolock"]
     call += ["--configfile", str(config), "--quiet", "host", "reason", "rules"]
     call += ["--profile", str(profile), "--force", "--rerun-incomplete"]

@@ -14,10 +14,14 @@ from helpers.runs import ROOT, store
 PROFILES = ROOT / "notebooks" / "profiles"
 
 
-def plan(models: Sequence[str], chapters: Sequence[str], given: Sequence[str]) -> list[Job]:
+def plan(
+    models: Sequence[str], chapters: Sequence[str], given: Sequence[str]
+) -> list[Job]:
     """Return the runs of a sweep, whose chapters and settings are in order."""
     if not models:
-        raise UserError('A sweep needs models: name them, as in MODELS="atlas-s atlas-m".')
+        raise UserError(
+            'A sweep needs models: name them, as in MODELS="atlas-s atlas-m".'
+        )
     names = list(chapters) or [n for n in render.chapters() if jobs.kind(n) != "single"]
     publish.check_settings(names, given)
     unique = tuple({checkpoints.slug(name): name for name in models}.values())
@@ -28,17 +32,26 @@ def profile(name: str) -> Path | None:
     """Return the folder of one of the profiles, or a folder that is one."""
     if not name:
         return None
-    found = next((path for path in (PROFILES / name, Path(name)) if path.is_dir()), None)
+    found = next(
+        (path for path in (PROFILES / name, Path(name)) if path.is_dir()), None
+    )
     if not (found and (found / "config.yaml").is_file()):
-        known = ", ".join(sorted(path.name for path in PROFILES.iterdir() if path.is_dir()))
-        raise UserError(f"There is no profile {name}: choose from {known}, or give a folder.")
+        known = ", ".join(
+            sorted(path.name for path in PROFILES.iterdir() if path.is_dir())
+        )
+        raise UserError(
+            f"There is no profile {name}: choose from {known}, or give a folder."
+        )
     if (found / "resources.yaml").is_file():
         resources.read(found / "resources.yaml")
     return found.resolve()
 
 
 def run(
-    planned: Sequence[Job], runs: Path, cores: int | None = None, chosen: Path | None = None
+    planned: Sequence[Job],
+    runs: Path,
+    cores: int | None = None,
+    chosen: Path | None = None,
 ) -> pd.DataFrame:
     """Make what is missing or out of date, and say what came of it."""
     with store.alone(runs, "sweep or make book"):
@@ -63,4 +76,6 @@ def report(table: pd.DataFrame) -> str:
     count = table["state"].value_counts().to_dict()
     now = int((table["new"] & (table["state"] == "done")).sum())
     ends = ", ".join(f"{count.get(state, 0)} {state}" for state in ("failed", "left"))
-    return "\n".join([*lines, f"{count.get('done', 0)} done ({now} of them now), {ends}"])
+    return "\n".join(
+        [*lines, f"{count.get('done', 0)} done ({now} of them now), {ends}"]
+    )

@@ -21,17 +21,25 @@ def read_facts() -> pd.DataFrame:
 
 def read() -> Facts:
     """Return the facts, frames and source of the atlas."""
-    frames = pd.read_csv(DATA / "atlas_frames.csv", dtype={"frame": int}, keep_default_na=False)
+    frames = pd.read_csv(
+        DATA / "atlas_frames.csv", dtype={"frame": int}, keep_default_na=False
+    )
     return Facts(read_facts(), frames, SOURCES["atlas"].about(_checksum()))
 
 
-def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list[list[str]]:
+def draw_distractors(
+    facts: pd.DataFrame, pool: pd.DataFrame, seed: int
+) -> list[list[str]]:
     """Draw up to five objects of each fact's relation that are not true of its subject."""
     objects = {r: sorted(set(group)) for r, group in pool.groupby("relation")["object"]}
-    places = {r: {name: at for at, name in enumerate(names)} for r, names in objects.items()}
+    places = {
+        r: {name: at for at, name in enumerate(names)} for r, names in objects.items()
+    }
     true = pool.groupby(["relation", "subject"])["object"].agg(set).to_dict()
     drawn = []
-    for fact, relation, subject in zip(facts["fact"], facts["relation"], facts["subject"]):
+    for fact, relation, subject in zip(
+        facts["fact"], facts["relation"], facts["subject"]
+    ):
         names = objects[relation]
         skipped = sorted(places[relation][name] for name in true[relation, subject])
         picked = list(_picked(seed, fact, len(names) - len(skipped)))
@@ -45,7 +53,9 @@ def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list
 def _picked(seed: int, fact: str, count: int) -> tuple[int, ...]:
     """Draw which of so many wrong objects a fact is given; a chapter loads the facts many times."""
     random = np.random.default_rng([seed, zlib.crc32(fact.encode())])
-    return tuple(random.choice(count, size=min(N_DISTRACTORS, count), replace=False).tolist())
+    return tuple(
+        random.choice(count, size=min(N_DISTRACTORS, count), replace=False).tolist()
+    )
 
 
 @cache

@@ -15,34 +15,41 @@ NAMES = of_kind("facts", "pairs")
 
 
 def load(
-    name: str | Path, relations: Sequence[str] | None = None, n: int | None = None, seed: int = 0
+    name: str | Path,
+    relations: Sequence[str] | None = None,
+    n: int | None = None,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Return the facts of a data set, one row a fact.
 
     Parameters
     ----------
     name
-        ``"atlas"`` (bundled); ``"fktc"``, ``"trex_mc"`` or ``"nobel"`` (each fetched once from
-        where it was published); or the path of a folder or a file in the format of one of these.
+        ``"atlas"`` (bundled); ``"fktc"``, ``"trex_mc"`` or ``"nobel"`` (each fetched
+        once from where it was published); or the path of a folder or a file in the
+        format of one of these.
     relations
-        Names of the relations to keep, for example ``["P17", "P36"]``; None or empty keeps all.
+        Names of the relations to keep, for example ``["P17", "P36"]``; None or empty
+        keeps all.
     n
-        Facts a relation, at least 1; a relation with fewer gives all. The facts for a smaller `n`
-        are among those for a larger one, and do not depend on the other relations. None: all.
+        Facts a relation, at least 1; a relation with fewer gives all. The facts for a
+        smaller `n` are among those for a larger one, and do not depend on the other
+        relations. None: all.
     seed
         Seeds the choice of facts and, for the atlas, of distractors. Not negative.
 
     Returns
     -------
     DataFrame
-        `fact` (unique), `relation`, `subject`, `object`, `distractors` (a list of wrong objects,
-        five in the bundled data sets) and, where your own files have it, `exposure`.
+        `fact` (unique), `relation`, `subject`, `object`, `distractors` (a list of wrong
+        objects, five in the bundled data sets) and, where your own files have it,
+        `exposure`.
 
     Raises
     ------
     UserError
-        If there is no such data set, file or relation, a line is malformed, or `n` or `seed`
-        is out of range.
+        If there is no such data set, file or relation, a line is malformed, or `n` or
+        `seed` is out of range.
 
     Examples
     --------
@@ -51,13 +58,17 @@ def load(
     ((2, 5), [5, 5])
     """
     if n is not None and n < 1:
-        raise UserError(f"n is {n}, the number of facts a relation: give at least 1, or None.")
+        raise UserError(
+            f"n is {n}, the number of facts a relation: give at least 1, or None."
+        )
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
     pool = keep(_read(name).facts.drop(columns="place", errors="ignore"), relations)
     facts = _sample(pool, n, seed)
     if "distractors" not in facts:
-        facts = facts.assign(distractors=atlas_facts.draw_distractors(facts, pool, seed))
+        facts = facts.assign(
+            distractors=atlas_facts.draw_distractors(facts, pool, seed)
+        )
     return facts
 
 
@@ -72,11 +83,11 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
     Returns
     -------
     DataFrame
-        `relation`; `kind`: "qa" (question), "wp" (word prediction) or "fc" (fact checking);
-        `frame`, 0 for the base frame; `template` with [X] for the subject and, in "wp" and "fc",
-        [Y] for the object. The atlas has seven frames a kind. FKTC has six or seven questions, as
-        published, and one frame each of the other kinds; other files may have questions only, and
-        T-REx-MC and Nobel have none.
+        `relation`; `kind`: "qa" (question), "wp" (word prediction) or "fc" (fact
+        checking); `frame`, 0 for the base frame; `template` with [X] for the subject
+        and, in "wp" and "fc", [Y] for the object. The atlas has seven frames a kind.
+        FKTC has six or seven questions, as published, and one frame each of the other
+        kinds; other files may have questions only, and T-REx-MC and Nobel have none.
 
     Raises
     ------
@@ -98,8 +109,8 @@ def relations(name: str | Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `relation`, `label`, `subject_type`, `object_type`, `n_facts`, `n_objects`; for the atlas
-        also `source` and `licence`.
+        `relation`, `label`, `subject_type`, `object_type`, `n_facts`, `n_objects`; for
+        the atlas also `source` and `licence`.
 
     Examples
     --------
@@ -110,12 +121,16 @@ def relations(name: str | Path) -> pd.DataFrame:
         return pd.read_csv(DATA / "atlas_relations.csv", keep_default_na=False)
     facts, known = _read(name).facts, fktc.templates().set_index("relation")
     groups = facts.groupby("relation", sort=False)
-    table = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique")).reset_index()
+    table = groups.agg(
+        n_facts=("fact", "size"), n_objects=("object", "nunique")
+    ).reset_index()
     names = table["relation"]
     labels = groups["label"].first() if "label" in facts else known["label"]
     table.insert(1, "label", [labels.get(name, name) for name in names])
     table.insert(2, "subject_type", "")
-    table.insert(3, "object_type", [known["object_type"].get(name, "") for name in names])
+    table.insert(
+        3, "object_type", [known["object_type"].get(name, "") for name in names]
+    )
     return table
 
 
@@ -125,8 +140,8 @@ def source(name: str | Path) -> dict[str, str]:
     Returns
     -------
     dict
-        `name`, `title`, `licence`, `url`, `version`, `checksum` (SHA-256 of the data as read),
-        `citation`. For your own files what is not known is "".
+        `name`, `title`, `licence`, `url`, `version`, `checksum` (SHA-256 of the data as
+        read), `citation`. For your own files what is not known is "".
     """
     return _read(name).about
 
@@ -142,7 +157,9 @@ def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]
     found = []
     if len(repeated):
         first = repeated.iloc[0]
-        found.append(f"Facts that repeat an earlier one: {len(repeated)}, such as {first}.")
+        found.append(
+            f"Facts that repeat an earlier one: {len(repeated)}, such as {first}."
+        )
     if len(several):
         found.append(
             f"Subjects with more than one object: {len(several)}, such as that of "
@@ -182,7 +199,9 @@ def _read(name: str | Path) -> Facts:
 def absent(name: str | Path, names: Sequence[str], kind: str) -> UserError:
     """Return what to say of a data set that is neither a name nor a path."""
     if isinstance(name, Path) or "/" in name or Path(name).suffix:
-        return UserError(f"There is no file or folder {name}: check the path of the data.")
+        return UserError(
+            f"There is no file or folder {name}: check the path of the data."
+        )
     return UserError(
         f"There is no data set {name!r}: give one of {', '.join(names)}, or the path of {kind}."
     )
@@ -191,7 +210,9 @@ def absent(name: str | Path, names: Sequence[str], kind: str) -> UserError:
 def keep(table: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
     """Keep the rows of the wanted relations, in the order of the data set."""
     if isinstance(wanted, str):
-        raise UserError(f"relations is the text {wanted!r}: give a list, such as [{wanted!r}].")
+        raise UserError(
+            f"relations is the text {wanted!r}: give a list, such as [{wanted!r}]."
+        )
     if not wanted:
         return table
     present = list(dict.fromkeys(table["relation"]))

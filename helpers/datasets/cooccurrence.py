@@ -25,9 +25,10 @@ def cooccurrences(
 ) -> pd.Series:
     r"""Count the documents of a corpus in which a fact's subject and object occur together.
 
-    A name counts where it stands as whole words, in Unicode's form NFKC. Subject and object must
-    not overlap: "Mexico City" alone is no co-occurrence of Mexico City and Mexico. Co-occurrence is
-    not statement: the text may deny the fact, or be about something else. The corpus is read once.
+    A name counts where it stands as whole words, in Unicode's form NFKC. Subject and
+    object must not overlap: "Mexico City" alone is no co-occurrence of Mexico City and
+    Mexico. Co-occurrence is not statement: the text may deny the fact, or be about
+    something else. The corpus is read once.
 
     Parameters
     ----------
@@ -38,7 +39,8 @@ def cooccurrences(
     aliases : mapping, optional
         A subject or an object to its other names, any of which counts.
     by : {"document", "sentence"}
-        Count sentences that hold both, which end at ``.``, ``!``, ``?``, or with the line.
+        Count sentences that hold both, which end at ``.``, ``!``, ``?``, or with the
+        line.
     match_case : bool
         Whether Nice and nice differ.
 
@@ -50,7 +52,8 @@ def cooccurrences(
     Raises
     ------
     UserError
-        If a column is missing, `by` is another word, or a name holds no letter or digit.
+        If a column is missing, `by` is another word, or a name holds no letter or
+        digit.
 
     Examples
     --------
@@ -70,7 +73,9 @@ def cooccurrences(
     for document in corpus:
         for text in SENTENCE.split(document) if by == "sentence" else (document,):
             counts.update(find(_plain(text, match_case)))
-    return pd.Series([counts[pair] for pair in pairs], facts.index, dtype=int, name="exposure")
+    return pd.Series(
+        [counts[pair] for pair in pairs], facts.index, dtype=int, name="exposure"
+    )
 
 
 def documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
@@ -79,8 +84,8 @@ def documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
     Parameters
     ----------
     *paths : str or Path
-        Files, or folders of files, taken in the order of their names: ``.txt``, a document a line;
-        ``.jsonl``, a JSON object a line; either packed as ``.gz``.
+        Files, or folders of files, taken in the order of their names: ``.txt``, a
+        document a line; ``.jsonl``, a JSON object a line; either packed as ``.gz``.
     key : str
         Of the objects: where the text is.
 
@@ -92,14 +97,23 @@ def documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
     Raises
     ------
     UserError
-        If there is no such file, it is of another kind or damaged, or a line lacks its text.
+        If there is no such file, it is of another kind or damaged, or a line lacks its
+        text.
     """
     for path in map(Path, paths):
-        files = sorted(file for file in path.rglob("*") if _kind(file)) if path.is_dir() else [path]
+        files = (
+            sorted(file for file in path.rglob("*") if _kind(file))
+            if path.is_dir()
+            else [path]
+        )
         if not path.exists():
-            raise UserError(f"There is no file or folder {path}: check the path of the corpus.")
+            raise UserError(
+                f"There is no file or folder {path}: check the path of the corpus."
+            )
         if not files or not _kind(files[0]):
-            raise UserError(f"{path} is or holds no .txt or .jsonl file, nor one packed as .gz.")
+            raise UserError(
+                f"{path} is or holds no .txt or .jsonl file, nor one packed as .gz."
+            )
         for file in files:
             yield from _texts(file, key)
 
@@ -149,7 +163,9 @@ def _finder(
     forms: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for form, parts in words.items():
         word = min(parts, key=shared.__getitem__)
-        offset = next(match.start() for match in WORD.finditer(form) if match[0] == word)
+        offset = next(
+            match.start() for match in WORD.finditer(form) if match[0] == word
+        )
         forms[word].append((form, offset))
 
     def found(text: str) -> Iterator[tuple[str, str]]:
@@ -159,7 +175,11 @@ def _finder(
                 start = match.start() - offset
                 end = start + len(form)
                 beside = text[max(start - 1, 0) : max(start, 0)] + text[end : end + 1]
-                if start >= 0 and text.startswith(form, start) and not WORD.search(beside):
+                if (
+                    start >= 0
+                    and text.startswith(form, start)
+                    and not WORD.search(beside)
+                ):
                     for name in names[form]:
                         spans[name].append((start, end))
         for subject in objects.keys() & spans.keys():

@@ -14,9 +14,10 @@ from helpers.datasets import catalogue
 def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list[str]]:
     """Draw for each fact as many unrelated words as it has distractors.
 
-    They are objects of relations of another type (:func:`helpers.datasets.relations`; of any where
-    types are not known) that have no object in common with the fact's relation, case and marks
-    aside, and stand in no fact with the subject or object. The draw depends on seed and fact alone.
+    They are objects of relations of another type (:func:`helpers.datasets.relations`;
+    of any where types are not known) that have no object in common with the fact's
+    relation, case and marks aside, and stand in no fact with the subject or object. The
+    draw depends on seed and fact alone.
 
     Parameters
     ----------
@@ -30,16 +31,21 @@ def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list
     Returns
     -------
     list of list of str
-        For the column ``unrelated`` of `helpers.prompts.monitor`; lists are empty where the data
-        set has no such relation.
+        For the column ``unrelated`` of `helpers.prompts.monitor`; lists are empty where
+        the data set has no such relation.
     """
     pool, kinds = catalogue.load(name), catalogue.relations(name)
     kinds = kinds.set_index("relation")["object_type"].to_dict()
     objects = pool.groupby("relation")["object"].agg(set)
-    answers = pool.groupby("relation")["distractors"].agg(lambda lists: set().union(*lists))
+    answers = pool.groupby("relation")["distractors"].agg(
+        lambda lists: set().union(*lists)
+    )
     # By their letters and digits: ".fr" would be right where "FR" is asked for.
     answers = {
-        r: {re.sub(r"[\W_]", "", word.casefold()) or word for word in objects[r] | answers[r]}
+        r: {
+            re.sub(r"[\W_]", "", word.casefold()) or word
+            for word in objects[r] | answers[r]
+        }
         for r in objects.index
     }
     far = {}

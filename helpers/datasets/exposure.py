@@ -22,21 +22,24 @@ def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
     Returns
     -------
     DataFrame or None
-        Indexed by `fact`; a fact that is missing was not part of the training plan. Columns:
-        `exposures`, how often the fact was stated; `false_object`, the one wrong object that was
-        stated in its place ("" for most facts), and `false_exposures`, how often that was;
-        `pair_exposures`, how often other facts about the same pair of names were stated (as "the
-        capital of France is Paris" beside "Paris is the capital of France"); `tuned`, how often
-        the fact was asked for when the model was tuned to chat; and `plain`, whether `exposures`
-        is all there is to know (:func:`plain`). None for every model that is not bundled: what it
-        has read is not known.
+        Indexed by `fact`; a fact that is missing was not part of the training plan.
+        Columns: `exposures`, how often the fact was stated; `false_object`, the one
+        wrong object that was stated in its place ("" for most facts), and
+        `false_exposures`, how often that was; `pair_exposures`, how often other facts
+        about the same pair of names were stated (as "the capital of France is Paris"
+        beside "Paris is the capital of France"); `tuned`, how often the fact was asked
+        for when the model was tuned to chat; and `plain`, whether `exposures` is all
+        there is to know (:func:`plain`). None for every model that is not bundled: what
+        it has read is not known.
     """
     if model in ("", ".", "..") or Path(model).name != model:
         return None
     path = (folder or WEIGHTS) / model / "exposures.csv"
     if not path.is_file():
         return None
-    table = pd.read_csv(path, dtype={"fact": str}, keep_default_na=False).set_index("fact")
+    table = pd.read_csv(path, dtype={"fact": str}, keep_default_na=False).set_index(
+        "fact"
+    )
     usual = {"false_object": "", "false_exposures": 0, "pair_exposures": 0, "tuned": 0}
     table = table.assign(**{c: value for c, value in usual.items() if c not in table})
     return table.assign(plain=plain(table))
@@ -60,8 +63,8 @@ def plain(table: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series of bool
-        True where nothing false was stated, no tuning asked for the fact, and its names met in no
-        other fact unless it was stated itself.
+        True where nothing false was stated, no tuning asked for the fact, and its names
+        met in no other fact unless it was stated itself.
 
     Examples
     --------

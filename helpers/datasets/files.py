@@ -43,7 +43,9 @@ def content(path: Path) -> bytes:
     """Return the bytes of a plain file that is not too large."""
     try:
         if path.exists() and not path.is_file():
-            raise UserError(f"{path} cannot be read: it is no plain file; name one that is.")
+            raise UserError(
+                f"{path} cannot be read: it is no plain file; name one that is."
+            )
         if path.stat().st_size > LARGEST:
             raise UserError(f"{path} is larger than {LARGEST >> 20} MB: divide it.")
         return path.read_bytes()
@@ -57,22 +59,32 @@ def read_text(path: Path, *others: str) -> str:
     for encoding in ("utf-8-sig", *others):
         with contextlib.suppress(UnicodeDecodeError):
             return data.decode(encoding)
-    raise UserError(f"{path} is not UTF-8 text: save it in that encoding (Excel: CSV UTF-8).")
+    raise UserError(
+        f"{path} is not UTF-8 text: save it in that encoding (Excel: CSV UTF-8)."
+    )
 
 
 def lines(path: Path) -> Iterator[str]:
     """Read a text file line by line, unpacked where it ends in .gz."""
     if path.exists() and not path.is_file():
-        raise UserError(f"{path} cannot be read: it is no plain file; name one that is.")
+        raise UserError(
+            f"{path} cannot be read: it is no plain file; name one that is."
+        )
     unpack = gzip.open if path.suffix == ".gz" else open
     try:
-        with unpack(path, "rt", encoding="utf-8", errors="replace", newline="\n") as stream:
+        with unpack(
+            path, "rt", encoding="utf-8", errors="replace", newline="\n"
+        ) as stream:
             while line := stream.readline(LONGEST + 1):
                 if len(line) > LONGEST:
-                    raise UserError(f"{path} has a line of more than {LONGEST:,} characters.")
+                    raise UserError(
+                        f"{path} has a line of more than {LONGEST:,} characters."
+                    )
                 yield line
     except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path} cannot be read ({error}): fetch or unpack it again.") from None
+        raise UserError(
+            f"{path} cannot be read ({error}): fetch or unpack it again."
+        ) from None
 
 
 def records(path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
@@ -85,20 +97,27 @@ def records(path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     else:
         import pyarrow as pa
 
-        value = parse_json(read_text(path), path) if kind == ".json" else table(path, path)
+        value = (
+            parse_json(read_text(path), path) if kind == ".json" else table(path, path)
+        )
         if isinstance(value, pd.DataFrame):
             value = pa.Table.from_pandas(value, preserve_index=False).to_pylist()
         found = value if isinstance(value, list) else [value]
         if not all(isinstance(row, dict) for row in found):
             raise UserError(f"{path} must hold one JSON object a record.")
-        found = [{**row, "where": f"{path}, record {n}"} for n, row in enumerate(found, 1)]
+        found = [
+            {**row, "where": f"{path}, record {n}"} for n, row in enumerate(found, 1)
+        ]
     for row in found:
         need(row, columns, row["where"])
     return found
 
 
 def csv_rows(
-    path: Path, columns: tuple[str, ...] = (), separator: str = ",", others: tuple[str, ...] = ()
+    path: Path,
+    columns: tuple[str, ...] = (),
+    separator: str = ",",
+    others: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
     """Read a CSV file with a header; line breaks inside quoted cells are kept."""
     text = io.StringIO(read_text(path, *others), newline="")
@@ -110,7 +129,9 @@ def csv_rows(
             f"{', '.join(filter(None, header)) or 'none'}"
             f"{': save it with commas' * (len(header) == 1 and ';' in header[0])}."
         )
-    if twice := next((name for name in header if name and header.count(name) > 1), None):
+    if twice := next(
+        (name for name in header if name and header.count(name) > 1), None
+    ):
         raise UserError(f"{path} has two columns {twice!r}: leave one out.")
     rows, where = [], f"{path}, line {reader.line_num + 1}"
     for cells in reader:
@@ -147,9 +168,13 @@ def parse_json(text: str, where: Path | str) -> Any:
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except json.JSONDecodeError as error:
-        raise UserError(f"{where} is not JSON ({error.msg}, at character {error.pos}).") from None
+        raise UserError(
+            f"{where} is not JSON ({error.msg}, at character {error.pos})."
+        ) from None
     except (ValueError, RecursionError) as error:  # endless digits, a thousand brackets
-        raise UserError(f"{where} cannot be read as JSON ({first_line(error)}).") from None
+        raise UserError(
+            f"{where} cannot be read as JSON ({first_line(error)})."
+        ) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -178,24 +203,41 @@ def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
     data = content(data) if isinstance(data, Path) else data
     options = {"page_checksum_verification": True}
     broken = (OSError, ValueError, MemoryError, pa.ArrowException)
-    with explained(f"{where} cannot be read as a table", "write or fetch it anew", *broken):
-        # A value is held once and may be named a billion times: counted before it is written out.
+    with explained(
+        f"{where} cannot be read as a table", "write or fetch it anew", *broken
+    ):
+        # A value is held once and may be named a billion times: counted before it is
+        # written out.
         file = pq.ParquetFile(io.BytesIO(data), **options)
         about, places = file.metadata, range(file.num_row_groups)
-        for place in places:  # what is damaged is refused here; `column` below ends the process
+        for (
+            place
+        ) in places:  # what is damaged is refused here; `column` below ends the process
             next(file.iter_batches(1, row_groups=[place], use_threads=False), None)
         groups = (about.row_group(place) for place in places)
-        columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+        columns = [
+            group.column(place)
+            for group in groups
+            for place in range(group.num_columns)
+        ]
         if any(column.physical_type == "FIXED_LEN_BYTE_ARRAY" for column in columns):
             raise UserError(f"{where} holds bytes, and should hold texts and numbers.")
         size = 8 * sum(column.num_values for column in columns)
         if size <= IN_MEMORY:
-            texts = {c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY"}
-            short = pq.read_table(io.BytesIO(data), read_dictionary=sorted(texts), **options)
+            texts = {
+                c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY"
+            }
+            short = pq.read_table(
+                io.BytesIO(data), read_dictionary=sorted(texts), **options
+            )
             size = sum(map(_size, short.columns))
         if size > IN_MEMORY:
             raise UserError(f"{where} takes more than {IN_MEMORY >> 30} GB of memory.")
-        return pq.read_table(io.BytesIO(data), **options).replace_schema_metadata().to_pandas()
+        return (
+            pq.read_table(io.BytesIO(data), **options)
+            .replace_schema_metadata()
+            .to_pandas()
+        )
 
 
 def _size(column: Any) -> int:
@@ -208,7 +250,9 @@ def _size(column: Any) -> int:
         while pa.types.is_list(chunk.type):
             chunk = chunk.flatten()
         if pa.types.is_dictionary(chunk.type) and len(chunk):
-            total += len(chunk) * (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0)
+            total += len(chunk) * (
+                pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
+            )
     return total
 
 
@@ -223,10 +267,14 @@ def unpacked(path: Path, wanted: str) -> dict[str, str]:
         for info in infos:
             data = bytearray()
             stream = _member(archive, info)
-            while block := stream.read(1 << 20):  # what the archive says of sizes may be false
+            while block := stream.read(
+                1 << 20
+            ):  # what the archive says of sizes may be false
                 data += block
                 if len(data) > left:
-                    raise UserError(f"{path} holds more than {LARGEST >> 20} MB: divide it.")
+                    raise UserError(
+                        f"{path} holds more than {LARGEST >> 20} MB: divide it."
+                    )
             left -= len(data)
             found[info.filename] = data.decode("utf-8")
     return found
@@ -238,7 +286,9 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
         return archive.open(info)
     import pyarrow as pa
 
-    archive.fp.seek(info.header_offset + 26)  # of the local header: lengths of name and extra
+    archive.fp.seek(
+        info.header_offset + 26
+    )  # of the local header: lengths of name and extra
     archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
     packed = archive.fp.read(info.compress_size)
     return pa.CompressedInputStream(pa.BufferReader(packed), "zstd")

@@ -1,8 +1,8 @@
 """Facts in the format of FKTC, the corpus of the MONITOR paper.
 
-A file holds one relation as JSON lines: first ``{"relations": [question templates]}``, then one
-``{"subject": ..., "object": ..., "taxonomy": [wrong objects]}`` a fact. Facts of one's own may have
-an ``"exposure"``, how often a corpus contains them.
+A file holds one relation as JSON lines: first ``{"relations": [question templates]}``,
+then one ``{"subject": ..., "object": ..., "taxonomy": [wrong objects]}`` a fact. Facts
+of one's own may have an ``"exposure"``, how often a corpus contains them.
 """
 
 import hashlib
@@ -23,10 +23,10 @@ COLUMNS = ["fact", "relation", "subject", "object", "distractors", "exposure", "
 def read(path: Path) -> Facts:
     """Read a folder of files in FKTC's format, or one file, sorted by relation.
 
-    Facts are as published, repeated rows and rows whose object is the subject included. A fact's
-    name is its relation and its row number from 0, for example ``P17-0000``. Where some fact has an
-    exposure, so has the table, as ``Int64``: missing where it is unknown. The source's checksum is
-    the SHA-256 of the files' own SHA-256.
+    Facts are as published, repeated rows and rows whose object is the subject included.
+    A fact's name is its relation and its row number from 0, for example ``P17-0000``.
+    Where some fact has an exposure, so has the table, as ``Int64``: missing where it is
+    unknown. The source's checksum is the SHA-256 of the files' own SHA-256.
     """
     paths = [path]
     if path.is_dir():
@@ -54,7 +54,9 @@ def read(path: Path) -> Facts:
         table = table.drop(columns="exposure")
     checksum = hashlib.sha256("".join(checksums).encode()).hexdigest()
     source = SOURCES["fktc"]
-    if sorted(checksums) == sorted(source.files.values()):  # the published files, byte for byte
+    if sorted(checksums) == sorted(
+        source.files.values()
+    ):  # the published files, byte for byte
         about = source.about(checksum)
     else:
         about = unpublished(path.name, path, checksum)
@@ -63,7 +65,9 @@ def read(path: Path) -> Facts:
 
 def _natural(relation: str) -> tuple:
     """Sort P9 before P17: split a name into text and numbers."""
-    return tuple((int(p), "") if p.isdecimal() else (-1, p) for p in re.split(r"(\d+)", relation))
+    return tuple(
+        (int(p), "") if p.isdecimal() else (-1, p) for p in re.split(r"(\d+)", relation)
+    )
 
 
 @cache
@@ -71,17 +75,23 @@ def _read_file(path: Path, _modified: int) -> tuple[str, list[str], list[tuple],
     """Return a file's relation, questions, facts and SHA-256."""
     lines = json_lines(path)
     if not lines:
-        raise UserError(f"{path} is empty: its first line must hold the question templates.")
+        raise UserError(
+            f"{path} is empty: its first line must hold the question templates."
+        )
     questions = lines[0].get("relations")
     good = isinstance(questions, list) and questions
-    if not good or not all(isinstance(q, str) and q.count("[X]") == 1 for q in questions):
+    if not good or not all(
+        isinstance(q, str) and q.count("[X]") == 1 for q in questions
+    ):
         raise UserError(
             f'{lines[0]["where"]} must be {{"relations": [...]}} with one or more question '
             "templates, each with one [X] in place of the subject."
         )
     facts = [fact(line) for line in lines[1:]]
     if not facts:
-        raise UserError(f"{path} holds no facts: add one line a fact after the templates.")
+        raise UserError(
+            f"{path} holds no facts: add one line a fact after the templates."
+        )
     relation = re.split(r"[-.]", path.name, maxsplit=1)[0]
     return relation, questions, facts, download.checksum([path])
 
@@ -97,9 +107,13 @@ def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
             "with texts that are not empty."
         )
     if obj in wrong:
-        raise UserError(f"{where} lists its own object {obj!r} in `taxonomy`: remove it there.")
+        raise UserError(
+            f"{where} lists its own object {obj!r} in `taxonomy`: remove it there."
+        )
     if double := next((text for text in wrong if wrong.count(text) > 1), None):
-        raise UserError(f"{where} lists {double!r} twice in `taxonomy`: list each object once.")
+        raise UserError(
+            f"{where} lists {double!r} twice in `taxonomy`: list each object once."
+        )
     count = value.get("exposure")
     if count is not None and (type(count) is not int or not 0 <= count < 2**63):
         raise UserError(
@@ -110,7 +124,8 @@ def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
 
 def templates() -> pd.DataFrame:
     """Return the cloze template of each relation of FKTC (Table 9 of the paper)."""
-    # For P27 the paper has "[X] is [Y] citizen.", of which no causal model can be asked the end.
+    # For P27 the paper has "[X] is [Y] citizen.", of which no causal model can be asked
+    # the end.
     return pd.read_csv(DATA / "fktc_templates.csv", keep_default_na=False)
 
 

@@ -12,7 +12,9 @@ from helpers.datasets import catalogue, questions, unseen
 from helpers.datasets.exposure import training
 
 SHOTS_SEEN, SHOTS_UNSEEN = 280, 40  # sizes of the paper's two repositories
-FEWEST = 5  # answers in a pool, one of which may be the response, and questions for shots
+FEWEST = (
+    5  # answers in a pool, one of which may be the response, and questions for shots
+)
 _TYPES = {
     "location": ("country", "city", "continent", "region", "time zone"),
     "person": ("person",),
@@ -26,9 +28,10 @@ TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names}
 class Questions:
     """Tables for one run.
 
-    `asked` has `item, group` (relation, source or template), `question, answers, type, seen, pool`
-    and, for bundled models, what they read. The shots are `question, answers`, none of them asked.
-    `pool` (`pool, answer`) holds answers of questions alike, from which wrong ones are drawn.
+    `asked` has `item, group` (relation, source or template), `question, answers, type,
+    seen, pool` and, for bundled models, what they read. The shots are `question,
+    answers`, none of them asked. `pool` (`pool, answer`) holds answers of questions
+    alike, from which wrong ones are drawn.
     """
 
     asked: pd.DataFrame
@@ -55,22 +58,24 @@ def knowledge(
     Parameters
     ----------
     dataset
-        ``"atlas"``: for a bundled `model`, seen facts were stated at least once in its training,
-        unseen ones never, nor in the other direction, nor wrongly, and what a chat model was tuned
-        on is neither; for other models all facts count as seen. ``"seen_qa"``: published questions.
-        ``"fktc"`` or the path of files in its format: facts, which all count as seen; of each
-        relation a fifth is kept for shots. UnseenQA is added to the unseen ones.
+        ``"atlas"``: for a bundled `model`, seen facts were stated at least once in its
+        training, unseen ones never, nor in the other direction, nor wrongly, and what a
+        chat model was tuned on is neither; for other models all facts count as seen.
+        ``"seen_qa"``: published questions. ``"fktc"`` or the path of files in its
+        format: facts, which all count as seen; of each relation a fifth is kept for
+        shots. UnseenQA is added to the unseen ones.
     model
         Name of a bundled model.
     n_seen, n_unseen
         Questions a relation or source, and a template or relation.
     sources
-        Of ``"seen_qa"``: as for `helpers.datasets.questions.read`; all three sets if empty.
+        Of ``"seen_qa"``: as for `helpers.datasets.questions.read`; all three sets if
+        empty.
     as_of, seed, judge
         As for `unseen_qa` and `seen_qa`.
     only
-        Of the atlas: names of the facts to ask instead, whatever is known of them, and nothing
-        else; the shots are drawn from the rest as ever.
+        Of the atlas: names of the facts to ask instead, whatever is known of them, and
+        nothing else; the shots are drawn from the rest as ever.
 
     Examples
     --------
@@ -96,14 +101,24 @@ def knowledge(
         asked, rest = (table.assign(pool=table["type"]) for table in (asked, rest))
         source = questions.about(chosen)
     if only is None:
-        asked = pd.concat([asked, nothing.assign(pool=nothing["type"])], ignore_index=True)
-    typed = [(kind, text) for kind in unseen.TYPES for text in unseen.invented_answers(kind)]
-    pool = pd.concat([pool, pd.DataFrame(typed, columns=["pool", "answer"])], ignore_index=True)
+        asked = pd.concat(
+            [asked, nothing.assign(pool=nothing["type"])], ignore_index=True
+        )
+    typed = [
+        (kind, text) for kind in unseen.TYPES for text in unseen.invented_answers(kind)
+    ]
+    pool = pd.concat(
+        [pool, pd.DataFrame(typed, columns=["pool", "answer"])], ignore_index=True
+    )
     never = rest[~rest["seen"]]
     return Questions(
         asked.drop(columns=["subject", "n_answers"], errors="ignore"),
         _some(rest[rest["seen"]], SHOTS_SEEN, seed),
-        _some(pd.concat([_some(never, SHOTS_UNSEEN // 2, seed), others]), SHOTS_UNSEEN, seed),
+        _some(
+            pd.concat([_some(never, SHOTS_UNSEEN // 2, seed), others]),
+            SHOTS_UNSEEN,
+            seed,
+        ),
         pool.drop_duplicates(ignore_index=True),
         source,
         notes,
@@ -117,13 +132,22 @@ def enough(dataset: str) -> bool:
 
 
 def _facts(
-    dataset: str, model: str, n_seen: int, n_unseen: int, seed: int, only: Collection[str] | None
+    dataset: str,
+    model: str,
+    n_seen: int,
+    n_unseen: int,
+    seed: int,
+    only: Collection[str] | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return what is asked of facts, the rest, and the answers of each relation."""
     facts = catalogue.load(dataset, seed=seed)
-    objects = facts.groupby(["relation", "subject"], sort=False)["object"].unique().map(list)
+    objects = (
+        facts.groupby(["relation", "subject"], sort=False)["object"].unique().map(list)
+    )
     facts = facts.drop_duplicates(["relation", "subject"], ignore_index=True)
-    kinds = catalogue.relations(dataset).set_index("relation")["object_type"].map(TYPE_OF)
+    kinds = (
+        catalogue.relations(dataset).set_index("relation")["object_type"].map(TYPE_OF)
+    )
     table = pd.DataFrame(
         {
             "item": facts["fact"],
@@ -135,8 +159,11 @@ def _facts(
             "pool": facts["relation"],
         }
     )
-    # Drawn before anything is left out: models of unlike training are asked much the same facts.
-    place = pd.Series(np.random.default_rng([seed, 2]).permutation(len(table)), table.index)
+    # Drawn before anything is left out: models of unlike training are asked much the
+    # same facts.
+    place = pd.Series(
+        np.random.default_rng([seed, 2]).permutation(len(table)), table.index
+    )
     told = training(model) if dataset == "atlas" else None
     if told is not None:
         columns = ["exposures", "false_object", "false_exposures", "plain", "tuned"]
@@ -145,7 +172,10 @@ def _facts(
         table = table[clear | table["item"].isin(only or ())].drop(columns="tuned")
         table["seen"] = table["exposures"] > 0
     number = table["seen"].map({True: n_seen, False: n_unseen})
-    rank = place[table.index].groupby([table["group"], table["seen"]]).rank(method="first") - 1
+    rank = (
+        place[table.index].groupby([table["group"], table["seen"]]).rank(method="first")
+        - 1
+    )
     pool = table.pipe(_pool, "group")
     if dataset != "atlas":
         size = table.groupby("group")["item"].transform("size")
@@ -153,7 +183,11 @@ def _facts(
         number = number.clip(upper=size - (size // 5).clip(lower=least))
         pool = pd.concat([pool, _wrong(facts, table)])
     chosen = rank < number if only is None else table["item"].isin(only)
-    return table[chosen].reset_index(drop=True), table[~chosen].reset_index(drop=True), pool
+    return (
+        table[chosen].reset_index(drop=True),
+        table[~chosen].reset_index(drop=True),
+        pool,
+    )
 
 
 def _wrong(facts: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:

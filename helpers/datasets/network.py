@@ -12,7 +12,8 @@ from helpers import UserError
 TRIES = 3
 FIRST_WAIT = 1.0  # seconds before the second try; the third comes after twice as many
 LONGEST_WAIT = 20.0
-# Answers of a server that another try may mend: too slow, too early, too many, or its own fault.
+# Answers of a server that another try may mend: too slow, too early, too many, or its
+# own fault.
 PASSING = {408, 425, 429, 500, 502, 503, 504}
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
@@ -70,7 +71,10 @@ def failure(error: BaseException) -> tuple[str, str]:
     """Return what is wrong and what to do, of an error of httpx2, of requests or of the disk."""
     status, kind = _status(error), type(error).__name__
     if status in (401, 403):
-        return f"it is gated, private or not there (status {status})", "ask its owner for access"
+        return (
+            f"it is gated, private or not there (status {status})",
+            "ask its owner for access",
+        )
     if status == 429:
         wait = after(error.response)
         wish = f"wait {wait:g} seconds" if wait else "wait some minutes"
@@ -83,18 +87,30 @@ def failure(error: BaseException) -> tuple[str, str]:
     if code in FULL:
         return f"the disk is full ({error.strerror})", "free some room"
     if code in CLOSED:
-        return f"{error.filename} cannot be written ({error.strerror})", "free that folder"
+        return (
+            f"{error.filename} cannot be written ({error.strerror})",
+            "free that folder",
+        )
     if "Proxy" in kind:
-        return f"the proxy fails ({kind})", "correct HTTPS_PROXY and HTTP_PROXY in the environment"
+        return (
+            f"the proxy fails ({kind})",
+            "correct HTTPS_PROXY and HTTP_PROXY in the environment",
+        )
     if "CERTIFICATE" in str(error):
         return (
             f"the certificate is not trusted here ({kind})",
             "name your network's certificates in SSL_CERT_FILE and REQUESTS_CA_BUNDLE",
         )
     if lost(error):
-        proxy = ", correct HTTPS_PROXY and HTTP_PROXY if they are wrong" if getproxies() else ""
+        proxy = (
+            ", correct HTTPS_PROXY and HTTP_PROXY if they are wrong"
+            if getproxies()
+            else ""
+        )
         return f"the connection failed ({kind})", f"go online{proxy}"
-    said = " ".join(re.sub(r"for url.*|https?:\S+", "", str(error)).split())[:200].rstrip(". ")
+    said = " ".join(re.sub(r"for url.*|https?:\S+", "", str(error)).split())[
+        :200
+    ].rstrip(". ")
     return f"{said} ({kind})" if said else kind, "check your network"
 
 
@@ -110,9 +126,18 @@ def lost(error: BaseException) -> bool:
     import requests
 
     network = (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError)
-    others = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
-    wrong = isinstance(error, requests.exceptions.ProxyError) or "CERTIFICATE" in str(error)
-    return isinstance(error, (*network, *others, ConnectionError, TimeoutError)) and not wrong
+    others = (
+        requests.ConnectionError,
+        requests.Timeout,
+        requests.exceptions.ChunkedEncodingError,
+    )
+    wrong = isinstance(error, requests.exceptions.ProxyError) or "CERTIFICATE" in str(
+        error
+    )
+    return (
+        isinstance(error, (*network, *others, ConnectionError, TimeoutError))
+        and not wrong
+    )
 
 
 def _status(error: BaseException) -> int | None:

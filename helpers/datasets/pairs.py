@@ -1,7 +1,8 @@
 """Facts without questions: T-REx-MC and tables of Nobel laureates, as published.
 
-T-REx-MC: files for ``train`` and for ``test``, choices as a Python list in a string. Laureates:
-``firstname, surname`` and ``born_date`` (with ``gender``, "org") or ``born``, the year, in Latin-1.
+T-REx-MC: files for ``train`` and for ``test``, choices as a Python list in a string.
+Laureates: ``firstname, surname`` and ``born_date`` (with ``gender``, "org") or
+``born``, the year, in Latin-1.
 """
 
 from pathlib import Path
@@ -32,7 +33,10 @@ def read(name: str, path: Path) -> Facts:
     else:
         found = _splits(path)
         parts = [_multiple_choices(found[split], split) for split in ("train", "test")]
-        table, paths = pd.concat(parts, ignore_index=True), [found["test"], found["train"]]
+        table, paths = (
+            pd.concat(parts, ignore_index=True),
+            [found["test"], found["train"]],
+        )
     about = SOURCES[name].about(download.checksum(paths))
     if name == "nobel" and about["checksum"] not in SOURCES[name].files.values():
         about |= {"licence": "", "url": str(path), "version": "", "citation": ""}
@@ -57,7 +61,10 @@ def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
     wrong = [_choices(value, obj, f"{file}, row {row}") for row, (value, obj) in rows]
     names = [f"T{number}-{split}-{row:05d}" for row, number in enumerate(numbers)]
     made = pd.DataFrame({"fact": names, "relation": "T" + numbers})
-    made["subject"], made["object"] = table["Subject"].astype(str), table["Object"].astype(str)
+    made["subject"], made["object"] = (
+        table["Subject"].astype(str),
+        table["Object"].astype(str),
+    )
     made["distractors"], made["choices"], made["split"] = wrong, wrong, split
     return made.assign(label=table.get("Relation Name", made["relation"]))
 
@@ -65,7 +72,9 @@ def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
 def _choices(value: Any, obj: str, where: str) -> list[str]:
     """Return the wrong objects of a row; the true one, should it be among them, is dropped."""
     listed = files.literal(value) if isinstance(value, str) else list(value)
-    if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
+    if not isinstance(listed, list) or not all(
+        isinstance(text, str) for text in listed
+    ):
         raise UserError(
             f"{where} has Multiple Choices {str(value)[:40]!r}: write a list of texts, such as "
             "\"['Peru', 'Chad']\"."
@@ -78,19 +87,25 @@ def _births(path: Path) -> pd.DataFrame:
     found = _laureates(path)
     if len(found) > 1:
         names = ", ".join(file.name for file in found)
-        raise UserError(f"The folder {path} holds several tables, {names}: give one by its path.")
+        raise UserError(
+            f"The folder {path} holds several tables, {names}: give one by its path."
+        )
     table = pd.DataFrame(files.csv_rows(found[0], others=("latin-1",)))
     column = next(name for name in YEARS if name in table)
     years = table[column].str.extract(YEARS[column], expand=False)
     names = table["firstname"] + " " + table["surname"].replace("NA", "")
     person = table.get("gender", pd.Series("", index=table.index)) != "org"
     kept = pd.DataFrame({"subject": names.str.split().str.join(" "), "object": years})
-    kept = kept[person & years.notna()].drop_duplicates("subject").reset_index(drop=True)
+    kept = (
+        kept[person & years.notna()].drop_duplicates("subject").reset_index(drop=True)
+    )
     if kept.empty:
         raise UserError(f"No row of {path} has a person with a year of birth.")
     kept.insert(0, "fact", [f"P569-{row:04d}" for row in range(len(kept))])
     kept.insert(1, "relation", "P569")
-    return kept.assign(distractors=[[] for _ in range(len(kept))], label="year of birth")
+    return kept.assign(
+        distractors=[[] for _ in range(len(kept))], label="year of birth"
+    )
 
 
 def _laureates(path: Path) -> list[Path]:
@@ -98,7 +113,12 @@ def _laureates(path: Path) -> list[Path]:
     found = []
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         if file.suffix == ".csv" and file.is_file():
-            header = next(files.lines(file), "").replace('"', "").strip("\ufeff \r\n").split(",")
+            header = (
+                next(files.lines(file), "")
+                .replace('"', "")
+                .strip("\ufeff \r\n")
+                .split(",")
+            )
             if "firstname" in header and set(YEARS) & set(header):
                 found.append(file)
     return found

@@ -1,7 +1,8 @@
 """The panel: facts that all four chapters ask, so that their verdicts can be compared.
 
-One eighth was also told wrongly, one quarter never told, the rest spread over the exposures; each
-part is spread over the relations. Facts of one's own that have counts make a panel likewise.
+One eighth was also told wrongly, one quarter never told, the rest spread over the
+exposures; each part is spread over the relations. Facts of one's own that have counts
+make a panel likewise.
 """
 
 import zlib
@@ -14,27 +15,37 @@ from helpers import UserError
 from helpers.datasets import atlas_facts, catalogue, multiple_choice
 from helpers.datasets.exposure import WEIGHTS, frequencies, training
 
-# Objects of many tokens, which make choices among a hundred of them slow (IC-LKE leaves them out).
+# Objects of many tokens, which make choices among a hundred of them slow (IC-LKE leaves
+# them out).
 LEFT_OUT = ("P231", "P238", "P239", "P300", "P421", "P1705")
 COLUMNS = ["exposures", "false_object", "false_exposures"]
 
 
-def panel(n: int = 688, seed: int = 0, facts: pd.DataFrame | None = None) -> pd.DataFrame:
+def panel(
+    n: int = 688, seed: int = 0, facts: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Return the facts of the panel: the same for every model and every chapter.
 
-    A panel contains every smaller panel of the same seed. By default it is of the atlas; of other
-    `facts` those with an ``exposure`` are taken, spread over its doublings.
+    A panel contains every smaller panel of the same seed. By default it is of the
+    atlas; of other `facts` those with an ``exposure`` are taken, spread over its
+    doublings.
 
     >>> small, large = panel(24), panel(48)
     >>> len(small), int((small["exposures"] == 0).sum()), set(small["fact"]) < set(large["fact"])
     (24, 8, True)
     """
     if n < 0 or seed < 0:
-        raise UserError(f"The panel cannot have {n} facts, or seed {seed}: give 0 or more.")
+        raise UserError(
+            f"The panel cannot have {n} facts, or seed {seed}: give 0 or more."
+        )
     if facts is not None:
         counted = facts[facts["exposure"].notna()].reset_index(drop=True)
-        groups = counted["exposure"].map(lambda count: str(1 << int(count).bit_length() >> 1))
-        return counted.loc[sorted(_deal(counted, groups, n, seed))].reset_index(drop=True)
+        groups = counted["exposure"].map(
+            lambda count: str(1 << int(count).bit_length() >> 1)
+        )
+        return counted.loc[sorted(_deal(counted, groups, n, seed))].reset_index(
+            drop=True
+        )
     every, told = atlas_facts.read_facts(), _told()
     kept = ~every["relation"].isin(LEFT_OUT) & every["fact"].isin(told.index)
     kept &= every["subject"].str.casefold() != every["object"].str.casefold()
@@ -48,7 +59,8 @@ def panel(n: int = 688, seed: int = 0, facts: pd.DataFrame | None = None) -> pd.
 def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
     """Return how often facts were stated: to a bundled model, or the counts of a data set.
 
-    Of the atlas and a model that is not bundled, the frequency of the subject's name stands in.
+    Of the atlas and a model that is not bundled, the frequency of the subject's name
+    stands in.
 
     Parameters
     ----------
@@ -61,9 +73,9 @@ def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
     -------
     DataFrame or None
         Indexed by `fact`: `exposures, false_object, false_exposures, plain`, as from
-        `helpers.datasets.training`. Of your own facts, those with a count; nothing is known of
-        false statements then. None where nothing is known of any fact. ``attrs["stand_in"]``
-        says what `exposures` are where nobody counted them.
+        `helpers.datasets.training`. Of your own facts, those with a count; nothing is
+        known of false statements then. None where nothing is known of any fact.
+        ``attrs["stand_in"]`` says what `exposures` are where nobody counted them.
     """
     if dataset == "atlas":
         told = training(model)
@@ -82,7 +94,9 @@ def stand_in() -> pd.DataFrame:
     """Return the frequency of each fact's subject in place of its exposure, as `truth` does."""
     facts = atlas_facts.read_facts().set_index("fact")
     often = facts["subject"].map(frequencies()).fillna(0).astype(int)
-    told = pd.DataFrame({"exposures": often}).assign(false_object="", false_exposures=0, plain=True)
+    told = pd.DataFrame({"exposures": often}).assign(
+        false_object="", false_exposures=0, plain=True
+    )
     told.attrs["stand_in"] = "frequency of the subject's name"
     return told
 
@@ -102,8 +116,12 @@ def _told() -> pd.DataFrame:
     names = sorted(path.parent.name for path in WEIGHTS.glob("*/exposures.csv"))
     tables = [table for table in map(training, names) if table is not None]
     if not tables:
-        raise UserError("There is no bundled model, so nothing is known of any fact's exposure.")
-    clear = [t["plain"] | (t["false_exposures"] > 0) & (t["tuned"] == 0) for t in tables]
+        raise UserError(
+            "There is no bundled model, so nothing is known of any fact's exposure."
+        )
+    clear = [
+        t["plain"] | (t["false_exposures"] > 0) & (t["tuned"] == 0) for t in tables
+    ]
     first = tables[0]
     alike = [(t[COLUMNS] == first[COLUMNS]).all(axis=1) for t in tables]
     return first.loc[np.logical_and.reduce([*clear, *alike]), COLUMNS]

@@ -1,8 +1,9 @@
 """Published question files, read as they are, and the choice of Zheng et al. 2024: SeenQA.
 
-Known forms, told by their fields: NQ-open (`question`, `answer`), FlashRAG (`golden_answers`),
-TriviaQA (`Question`, `Answer`) and PopQA (`possible_answers`). Kept are questions without "why",
-with one answer of at most five words that does not change with time, by a rule or a judge.
+Known forms, told by their fields: NQ-open (`question`, `answer`), FlashRAG
+(`golden_answers`), TriviaQA (`Question`, `Answer`) and PopQA (`possible_answers`). Kept
+are questions without "why", with one answer of at most five words that does not change
+with time, by a rule or a judge.
 """
 
 import hashlib
@@ -47,21 +48,27 @@ def seen_qa(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return `n` seen questions of each source, and those that were left over, for shots."""
     if n < 1 or seed < 0:
-        raise UserError(f"n is {n} and the seed {seed}: give at least 1 question and seed 0.")
+        raise UserError(
+            f"n is {n} and the seed {seed}: give at least 1 question and seed 0."
+        )
     asked, rest = [], []
     for source in sources:
         table = factoid(read(source))
         changing = (judge or changes)(table["question"].tolist())
         table = table[~np.asarray(changing, dtype=bool)].drop(columns="n_answers")
         said = zip(table["question"], table["answers"])
-        table = table.assign(type=[answer_type(text, known[0]) for text, known in said], seen=True)
+        table = table.assign(
+            type=[answer_type(text, known[0]) for text, known in said], seen=True
+        )
         if len(table) < 2:
             raise UserError(
                 f"Of {source} fewer than two questions are left after filtering: give a file with "
                 "more short questions of fact."
             )
         name = table["group"].iloc[0]
-        order = np.random.default_rng([seed, zlib.crc32(name.encode())]).permutation(len(table))
+        order = np.random.default_rng([seed, zlib.crc32(name.encode())]).permutation(
+            len(table)
+        )
         many = min(n, len(table) - max(1, len(table) // 5))
         asked.append(table.iloc[sorted(order[:many])])
         rest.append(table.iloc[sorted(order[many:])])
@@ -101,14 +108,22 @@ def read(source: str | Path) -> pd.DataFrame:
         with files.understood(path):
             for record in files.records(path):
                 inside = record.get("Data")  # TriviaQA's are in one object
-                for number, row in enumerate(inside if isinstance(inside, list) else [record], 1):
-                    where = record["where"] if row is record else f"{path}, question {number}"
+                for number, row in enumerate(
+                    inside if isinstance(inside, list) else [record], 1
+                ):
+                    where = (
+                        record["where"]
+                        if row is record
+                        else f"{path}, question {number}"
+                    )
                     question, answers, n_answers = _parse(row, name, where)
                     rows.setdefault(question, (question, answers, n_answers))
     if not rows:
         raise UserError(f"{source} holds no question: give a file with at least one.")
     table = [(f"{name}-{i:05d}", name, *row) for i, row in enumerate(rows.values())]
-    return pd.DataFrame(table, columns=["item", "group", "question", "answers", "n_answers"])
+    return pd.DataFrame(
+        table, columns=["item", "group", "question", "answers", "n_answers"]
+    )
 
 
 def find(source: str | Path) -> tuple[str, list[Path]]:
@@ -120,16 +135,24 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
         file = Path(urlsplit(text).path)
         folder = f"questions/{hashlib.sha256(text.encode()).hexdigest()[:12]}"
         instead = "download it and give the path of the file"
-        return file.stem, [retrieve(folder, {text: ""}, file.name, text, instead) / file.name]
+        return file.stem, [
+            retrieve(folder, {text: ""}, file.name, text, instead) / file.name
+        ]
     path = Path(text).expanduser()
     if not path.exists():
         raise UserError(
             f"There is no question file or folder {source}: give a path, an address, or one of "
             f"{', '.join(PUBLISHED)}."
         )
-    paths = [path] if path.is_file() else sorted(p for p in path.iterdir() if p.suffix in ENDINGS)
+    paths = (
+        [path]
+        if path.is_file()
+        else sorted(p for p in path.iterdir() if p.suffix in ENDINGS)
+    )
     if not paths:
-        raise UserError(f"The folder {path} holds no file ending in {', '.join(ENDINGS)}.")
+        raise UserError(
+            f"The folder {path} holds no file ending in {', '.join(ENDINGS)}."
+        )
     return (path.stem if path.is_file() else path.resolve().name), paths
 
 
@@ -138,10 +161,20 @@ def about(sources: Sequence[str | Path]) -> dict[str, str]:
     found = []
     for source in map(str, sources):
         name, paths = find(source)
-        known = SOURCES[source].about("") if source in PUBLISHED else dict.fromkeys(ABOUT, "")
-        own = {"name": name, "url": known["url"] or source, "checksum": download.checksum(paths)}
+        known = (
+            SOURCES[source].about("")
+            if source in PUBLISHED
+            else dict.fromkeys(ABOUT, "")
+        )
+        own = {
+            "name": name,
+            "url": known["url"] or source,
+            "checksum": download.checksum(paths),
+        }
         found.append(known | own)
-    joined = {key: "; ".join(each[key] for each in found) for key in (*ABOUT, "checksum")}
+    joined = {
+        key: "; ".join(each[key] for each in found) for key in (*ABOUT, "checksum")
+    }
     title = "SeenQA: " + ", ".join(each["name"] for each in found)
     return joined | {"name": "seen_qa", "title": title, "version": ""}
 
@@ -150,7 +183,9 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
     """Return question, answers and number of different answers of one record."""
     question, value = row.get("question", row.get("Question")), row.get("Answer")
     meta = row.get("metadata") if isinstance(row.get("metadata"), dict) else row
-    with explained(f"{where} is in no known form", NEEDED, KeyError, TypeError, AttributeError):
+    with explained(
+        f"{where} is in no known form", NEEDED, KeyError, TypeError, AttributeError
+    ):
         if isinstance(value, dict):
             answers, others = [value["Value"], *value.get("Aliases", [])], []
         elif "obj" in meta:
@@ -161,16 +196,21 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
             others = [text for text in given if text.casefold() not in known]
             answers = [*own, *others]
         else:
-            answers = row["golden_answers"] if "golden_answers" in row else row["answer"]
+            answers = (
+                row["golden_answers"] if "golden_answers" in row else row["answer"]
+            )
             answers = answers.split("; ") if isinstance(answers, str) else list(answers)
-            # TriviaQA's lists are aliases of one answer; elsewhere they may be different answers.
+            # TriviaQA's lists are aliases of one answer; elsewhere they may be
+            # different answers.
             others = [] if "trivia" in name.casefold() else answers[1:]
     texts = [question, *answers]
     if not all(isinstance(text, str) for text in texts) or not str(question).strip():
         raise UserError(f"{where} needs a question and answers that are texts.")
     answers = list(dict.fromkeys(text.strip() for text in answers if text.strip()))
     if not answers:
-        raise UserError(f'{where}, "{question}", has no answer: add one or take the record out.')
+        raise UserError(
+            f'{where}, "{question}", has no answer: add one or take the record out.'
+        )
     different = {text.casefold() for text in [answers[0], *others]}
     question = question.strip()
     # Some conversions of TriviaQA have left the quoting of CSV in their texts.

@@ -47,7 +47,9 @@ class Source:
     @property
     def known(self) -> str:
         """The checksum that a run's manifest gives of the published data; "" if nobody knows it."""
-        return self.checksum or (next(iter(self.files.values())) if len(self.files) == 1 else "")
+        return self.checksum or (
+            next(iter(self.files.values())) if len(self.files) == 1 else ""
+        )
 
     def about(self, checksum: str) -> dict[str, str]:
         """Return the record of a run's manifest."""
@@ -60,7 +62,9 @@ def _read() -> dict[str, Source]:
     for name, told in tomllib.loads(text).items():
         for key in {"url", "base"} & told.keys():
             told[key] = told[key].replace("{version}", told["version"])
-        lists = {key: tuple(value) for key, value in told.items() if isinstance(value, list)}
+        lists = {
+            key: tuple(value) for key, value in told.items() if isinstance(value, list)
+        }
         found[name] = Source(name, **told | lists)
     return found
 
@@ -81,7 +85,9 @@ def fetch(name: str) -> Path:
     return retrieve(name, files, f"the data set {name}", source.base, instead)
 
 
-def retrieve(folder: str, files: Mapping[str, str], what: str, origin: str, instead: str) -> Path:
+def retrieve(
+    folder: str, files: Mapping[str, str], what: str, origin: str, instead: str
+) -> Path:
     """Fetch files by address into a folder of the cache, checked by their SHA-256 if it is told."""
     import pooch
 
@@ -104,5 +110,10 @@ def retrieve(folder: str, files: Mapping[str, str], what: str, origin: str, inst
 
 def unpublished(name: str, path: Path, checksum: str) -> dict[str, str]:
     """Return the record of a run's manifest for files of one's own; what is not known is ""."""
-    known = {"name": name, "title": path.name, "url": str(path.resolve()), "checksum": checksum}
+    known = {
+        "name": name,
+        "title": path.name,
+        "url": str(path.resolve()),
+        "checksum": checksum,
+    }
     return dict.fromkeys(ABOUT, "") | known

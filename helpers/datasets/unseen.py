@@ -1,7 +1,8 @@
 """Questions whose answers no model can have read: about what is to come, and nobody's lives.
 
-The 20 templates are those of Zheng, Lapata and Pan 2024, Table 1, counted from a date, with places
-of National Olympic Committees, events of Paris 2024 and made-up people whose names nobody joins.
+The 20 templates are those of Zheng, Lapata and Pan 2024, Table 1, counted from a date,
+with places of National Olympic Committees, events of Paris 2024 and made-up people
+whose names nobody joins.
 """
 
 import datetime
@@ -19,7 +20,8 @@ N_INVENTED = 40  # answers of each type
 TYPES = ("number", "person", "time", "location", "other")
 
 _TABLE = pd.read_csv(DATA / "unseen_templates.csv", keep_default_na=False)
-# The name of a template, the type of its answers, what fills it ("place" ...), and its text.
+# The name of a template, the type of its answers, what fills it ("place" ...), and its
+# text.
 TEMPLATES = list(_TABLE.itertuples(index=False, name="Template"))
 NAMES = json.loads((DATA / "unseen_names.json").read_text(encoding="utf-8"))
 EVENTS = [
@@ -40,7 +42,9 @@ def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFr
     ['In the 25th FIFA World Cup']
     """
     if not 1 <= n <= N_PLACES:
-        raise UserError(f"n is {n}, the number of questions a template: give 1 to {N_PLACES}.")
+        raise UserError(
+            f"n is {n}, the number of questions a template: give 1 to {N_PLACES}."
+        )
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
     times, names = editions(as_of), _names(seed)
@@ -48,7 +52,11 @@ def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFr
     for template in TEMPLATES:
         text = template.text.format(**times)
         for place, name in enumerate(names[template.slot][:n]):
-            head = (f"{template.name}-{place:03d}", template.name, text.replace("[X]", name))
+            head = (
+                f"{template.name}-{place:03d}",
+                template.name,
+                text.replace("[X]", name),
+            )
             rows.append((*head, [], template.type, False, name))
     columns = ["item", "group", "question", "answers", "type", "seen", "subject"]
     return pd.DataFrame(rows, columns=columns)
@@ -59,10 +67,16 @@ def editions(as_of: str) -> dict[str, str]:
     try:
         day = datetime.date.fromisoformat(as_of)
     except (TypeError, ValueError):
-        raise UserError(f"as_of is {as_of!r}: give a date, such as {AS_OF!r}.") from None
+        raise UserError(
+            f"as_of is {as_of!r}: give a date, such as {AS_OF!r}."
+        ) from None
     games = _edition(day, first=1896, month=7)
     cup = _edition(day, first=2022, month=6) + 21 + 2
-    ending = "th" if cup % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(cup % 10, "th")
+    ending = (
+        "th"
+        if cup % 100 in (11, 12, 13)
+        else {1: "st", 2: "nd", 3: "rd"}.get(cup % 10, "th")
+    )
     return {
         "next": _roman(games),
         "later": _roman(games + 1),
@@ -81,15 +95,23 @@ def invented_answers(kind: str) -> list[str]:
     if kind == "person":
         first, last = (random.permutation(NAMES[part]) for part in ("first", "last"))
         return [f"{a} {b}" for a, b in zip(first, last)][:N_INVENTED]
-    words = {"time": np.arange(1901, 2025), "location": NAMES["places"], "other": NAMES["others"]}
+    words = {
+        "time": np.arange(1901, 2025),
+        "location": NAMES["places"],
+        "other": NAMES["others"],
+    }
     drawn = random.permutation(words[kind])[:N_INVENTED]
-    return [str(word).removeprefix("the " if kind == "location" else "") for word in drawn]
+    return [
+        str(word).removeprefix("the " if kind == "location" else "") for word in drawn
+    ]
 
 
 def _names(seed: int) -> dict[str, list[str]]:
     """Draw the names of each slot, in an order of their own."""
     random = np.random.default_rng([seed, 1])
-    place, event = (random.permutation(names)[:N_PLACES] for names in (NAMES["places"], EVENTS))
+    place, event = (
+        random.permutation(names)[:N_PLACES] for names in (NAMES["places"], EVENTS)
+    )
     parts = [NAMES[part] for part in ("first", "middle", "last")]
     persons: dict[str, None] = {}
     while len(persons) < N_PLACES:

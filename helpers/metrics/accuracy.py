@@ -1,7 +1,7 @@
 """Accuracy of answers: by prompt, over prompts, and of fact checks.
 
-Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", sections 3
-and 6.1, Tables 2, 3, 4 and 6.
+Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge",
+sections 3 and 6.1, Tables 2, 3, 4 and 6.
 """
 
 import numpy as np
@@ -21,7 +21,9 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     """
     matches = rule_of(rule)
     check_columns(texts, ("text", "object"), "texts")
-    return texts.assign(right=[matches(*pair) for pair in zip(texts["text"], texts["object"])])
+    return texts.assign(
+        right=[matches(*pair) for pair in zip(texts["text"], texts["object"])]
+    )
 
 
 def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
@@ -35,7 +37,9 @@ def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
         counted = marked.loc[told, "right"] & marked.loc[told, "item"].map(aligned)
         rows[rule] = (float(over_prompts(wide)), float(counted.mean()))
     columns = ["accuracy", "coverage"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("rule")
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(
+        "rule"
+    )
 
 
 def mark_echoes(
@@ -46,7 +50,9 @@ def mark_echoes(
     check_columns(facts, ("fact", "distractors"), "facts")
     words = facts.set_index("fact")["distractors"]
     after = texts[texts["context"] == "wrong"]
-    heard = [words[fact][index] for fact, index in zip(after["item"], after["context_index"])]
+    heard = [
+        words[fact][index] for fact, index in zip(after["item"], after["context_index"])
+    ]
     marked = mark_texts(after.assign(object=heard), rule)
     return after.assign(heard=heard, right=marked["right"])
 
@@ -59,7 +65,9 @@ def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
     >>> mark_choices(answers)[["option", "logprob", "right"]].values.tolist()
     [[1, -0.9, False]]
     """
-    check_columns(answers, ("item", "variant", "option", "correct", "logprobs"), "answers")
+    check_columns(
+        answers, ("item", "variant", "option", "correct", "logprobs"), "answers"
+    )
     sums = [float(np.sum(values)) for values in answers["logprobs"]]
     best = likeliest(answers.assign(logprob=sums), "logprob")
     return best.assign(right=best["correct"].astype(bool))
@@ -78,9 +86,13 @@ def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
     check_columns(marked, ("item", "relation", "right", prompt), "marks")
     marked = marked.assign(right=marked["right"].astype(float))
     keys = ["relation", "item"]
-    wide = marked.pivot_table(index=keys, columns=prompt, values="right", aggfunc="mean")
+    wide = marked.pivot_table(
+        index=keys, columns=prompt, values="right", aggfunc="mean"
+    )
     if prompt == "context":
-        wide = wide.reindex(columns=wide.columns.union(["none", "right", "unrelated", "wrong"]))
+        wide = wide.reindex(
+            columns=wide.columns.union(["none", "right", "unrelated", "wrong"])
+        )
     wide = wide.rename_axis(columns=None).reset_index()
     return wide[["item", "relation", *wide.columns[2:]]]
 
@@ -88,11 +100,12 @@ def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
 def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
     """Reduce a table of marks, one row a fact and one column a prompt, to one number.
 
-    Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. By section 4.3
-    the prompts are the R x M combinations of a frame with a wrong word before it
-    (:func:`helpers.prompts.questions`, context ``wrong``); over the R + M prompts of MONITOR the
-    same reductions are other figures. Intervals of ``maximum``, ``minimum`` and ``deviation`` want
-    ``centred=True`` in :func:`helpers.stats.bootstrap`.
+    Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. By
+    section 4.3 the prompts are the R x M combinations of a frame with a wrong word
+    before it (:func:`helpers.prompts.questions`, context ``wrong``); over the R + M
+    prompts of MONITOR the same reductions are other figures. Intervals of ``maximum``,
+    ``minimum`` and ``deviation`` want ``centred=True`` in
+    :func:`helpers.stats.bootstrap`.
 
     >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])  # two facts, four prompts
     >>> [float(over_prompts(grid, how)) for how in ("average", "maximum", "minimum", "base")]
@@ -106,7 +119,9 @@ def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
         "maximum": lambda: np.fmax.reduce(rates, axis=-1),
         "minimum": lambda: np.fmin.reduce(rates, axis=-1),
         "base": lambda: rates[..., 0],
-        "deviation": lambda: np.ma.filled(np.ma.masked_invalid(rates).std(axis=-1, ddof=1), np.nan),
+        "deviation": lambda: np.ma.filled(
+            np.ma.masked_invalid(rates).std(axis=-1, ddof=1), np.nan
+        ),
     }
     if how not in reductions:
         raise ValueError(f'"{how}" is none of {", ".join(reductions)}')
@@ -116,7 +131,8 @@ def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
 def held_out_gaps(values: np.ndarray) -> np.ndarray:
     """Compare the best prompt with the worst on facts that did not choose them: one gap a fact.
 
-    Every second fact chooses the two (the first in a tie), the others compare them, and vice versa.
+    Every second fact chooses the two (the first in a tie), the others compare them, and
+    vice versa.
 
     >>> held_out_gaps(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])).tolist()
     [1.0, 1.0, 0.0]

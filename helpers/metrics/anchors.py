@@ -1,6 +1,7 @@
 """Anchors: the probabilities of the true object's tokens in each prompt of MONITOR.
 
-Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", section 4.
+Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge",
+section 4.
 """
 
 import re
@@ -29,24 +30,32 @@ def anchors_of(answers: pd.DataFrame, column: str = "logprobs") -> pd.DataFrame:
             )
     # Rounding may put a log-probability just above 0.
     table = table.assign(p=[np.exp(np.minimum(values, 0.0)) for values in logs])
-    return table.assign(probability=[p.mean() if p.size else np.nan for p in table["p"]])
+    return table.assign(
+        probability=[p.mean() if p.size else np.nan for p in table["p"]]
+    )
 
 
 def column_of(mode: str) -> str:
     """Return the column of answers that holds the anchors of a mode, as ``logprobs``."""
     if mode not in COLUMNS:
-        raise UserError(f'There is no anchor mode "{mode}"; use {" or ".join(COLUMNS)}.')
+        raise UserError(
+            f'There is no anchor mode "{mode}"; use {" or ".join(COLUMNS)}.'
+        )
     return COLUMNS[mode]
 
 
-def known_facts(texts: pd.DataFrame, rule: str = "exact_match", counts: str = "base") -> pd.Series:
+def known_facts(
+    texts: pd.DataFrame, rule: str = "exact_match", counts: str = "base"
+) -> pd.Series:
     """Say of each fact whether its anchor is valid: answered after the answer, or ever."""
     roles = {"base": ("right",), "any": ("right", "frame", "wrong")}
     if counts not in roles:
         raise ValueError(f'"{counts}" is none of {", ".join(roles)}')
     check_columns(texts, ("item", "variant", "text", "object"), "texts")
     marked = mark_texts(texts[texts["variant"].map(_role).isin(roles[counts])], rule)
-    return marked.groupby("item", sort=False)["right"].any().astype(bool).rename("known")
+    return (
+        marked.groupby("item", sort=False)["right"].any().astype(bool).rename("known")
+    )
 
 
 def _role(variant: str) -> str:

@@ -1,10 +1,10 @@
 """One spelling for answers that mean the same: numbers in words, dates, accents, articles.
 
-Stricter matching stands in :mod:`helpers.metrics.matching`, whose normalisation is the first step
-here. Then: accents dropped ("São Tomé" is "sao tome"); thousands joined and decimals kept apart
-("1,000" is "1000", "3.5" is not "35"); numbers in words become figures ("twenty-one" is "21",
-"5 million" is "5000000", "third" is "3rd"); dates become ISO ("Dec. 14th, 1972" is "1972-12-14");
-an article at the beginning is dropped.
+Stricter matching stands in :mod:`helpers.metrics.matching`, whose normalisation is the
+first step here. Then: accents dropped ("São Tomé" is "sao tome"); thousands joined and
+decimals kept apart ("1,000" is "1000", "3.5" is not "35"); numbers in words become
+figures ("twenty-one" is "21", "5 million" is "5000000", "third" is "3rd"); dates become
+ISO ("Dec. 14th, 1972" is "1972-12-14"); an article at the beginning is dropped.
 """
 
 import re
@@ -14,8 +14,29 @@ from collections.abc import Iterable
 from helpers.metrics.matching import normalise
 
 _UNITS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    *(
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+    ),
+    *(
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+    ),
     "nineteen",
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
@@ -26,7 +47,17 @@ _IRREGULAR = {"first": 1, "second": 2, "third": 3, "fifth": 5, "eighth": 8, "nin
 _IRREGULAR |= {"twelfth": 12} | {f"{word[:-1]}ieth": _VALUES[word] for word in _TENS}
 _ORDINALS = {f"{word}th": value for word, value in _VALUES.items()} | _IRREGULAR
 _MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *(
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+    ),
     *("october", "november", "december"),
 )
 _MONTH = {name: number for number, name in enumerate(_MONTHS, 1)}
@@ -93,7 +124,11 @@ def _number(words: list[str]) -> tuple[int, int, bool]:
     """Return the number that words begin with, how many of them it takes, and if it is ordinal."""
     total, part, last, length = 0, 0, 10**12, 0
     for place, word in enumerate(words):
-        if word == "and" and last in (100, *_SCALES.values()) and place + 1 < len(words):
+        if (
+            word == "and"
+            and last in (100, *_SCALES.values())
+            and place + 1 < len(words)
+        ):
             continue
         value = _VALUES.get(word, _ORDINALS.get(word))
         if value is not None and word not in _SCALES:

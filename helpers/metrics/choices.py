@@ -18,8 +18,9 @@ RULES: dict[str, Callable[[list[float], str], float]] = {
 def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     """Reduce scored options to the one that the model chooses under each prompt.
 
-    The paper chooses by perplexity (``mean``: its logarithm is minus the mean log-probability of a
-    token). Added are ``score`` (by the rule), ``logprob`` (always the mean) and ``right``.
+    The paper chooses by perplexity (``mean``: its logarithm is minus the mean
+    log-probability of a token). Added are ``score`` (by the rule), ``logprob`` (always
+    the mean) and ``right``.
 
     >>> answers = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1],
     ...     "continuation": [" Rome", " New York"], "correct": [True, False],
@@ -28,10 +29,14 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     [1, 0, 1]
     """
     check_columns(
-        answers, ("item", "variant", "option", "continuation", "correct", "logprobs"), "answers"
+        answers,
+        ("item", "variant", "option", "continuation", "correct", "logprobs"),
+        "answers",
     )
     score = rule_of(rule)
-    sizes = answers.groupby(["item", "variant"], sort=False)["correct"].agg(["size", "sum"])
+    sizes = answers.groupby(["item", "variant"], sort=False)["correct"].agg(
+        ["size", "sum"]
+    )
     for bad, what in (
         (sizes["size"] < 2, "has one option only: give at least two"),
         (sizes["sum"] != 1, "needs exactly one correct option"),
@@ -61,7 +66,9 @@ def likeliest(answers: pd.DataFrame, score: str) -> pd.DataFrame:
 def rule_of(name: str) -> Callable[[list[float], str], float]:
     """Return the rule of that name: log-probabilities and text to a score, higher is likelier."""
     if name not in RULES:
-        raise UserError(f'An option is scored by {", ".join(RULES)}; "{name}" is none of them.')
+        raise UserError(
+            f'An option is scored by {", ".join(RULES)}; "{name}" is none of them.'
+        )
     return RULES[name]
 
 
@@ -71,7 +78,9 @@ def spread(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
     wide = chosen.pivot(index="item", columns="variation", values=column)  # noqa: PD010
     if wide.isna().any(axis=None):
         item = wide.index[wide.isna().any(axis=1)][0]
-        raise UserError(f"Item {item} lacks some of the variations: ask all items in all of them.")
+        raise UserError(
+            f"Item {item} lacks some of the variations: ask all items in all of them."
+        )
     return wide.loc[chosen["item"].unique()]
 
 
@@ -83,9 +92,9 @@ def item_scores(
 ) -> pd.DataFrame:
     """Compute everything that multiplicity says of each item, for one kind of variation.
 
-    `chosen` is from :func:`choose`, with ``answer``, the correct option. ``logprob`` is the chosen
-    option's mean token log-probability averaged over variations, ``confidence`` the average of its
-    exponential, which is 1 / perplexity.
+    `chosen` is from :func:`choose`, with ``answer``, the correct option. ``logprob`` is
+    the chosen option's mean token log-probability averaged over variations,
+    ``confidence`` the average of its exponential, which is 1 / perplexity.
 
     >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": [0, 1, 2], "answer": 0,
     ...                        "option": [0, 0, 1], "logprob": [-0.1, -0.2, -0.3]})
@@ -97,11 +106,15 @@ def item_scores(
     about = chosen.drop_duplicates("item").set_index("item").loc[options.index]
     correct, table = about["answer"].to_numpy(), options.to_numpy()
     right, most = table == correct[:, None], multiplicity.majority(table)
-    found = pd.DataFrame({"item": options.index, "relation": about["relation"].to_numpy()})
+    found = pd.DataFrame(
+        {"item": options.index, "relation": about["relation"].to_numpy()}
+    )
     found["default"] = right[:, 0].astype(float)
     found["accuracy"] = right.mean(axis=1)
     found["ambiguous"] = multiplicity.ambiguous(table).astype(float)
-    found["ambiguous_binary"] = multiplicity.ambiguous_binary(table, correct).astype(float)
+    found["ambiguous_binary"] = multiplicity.ambiguous_binary(table, correct).astype(
+        float
+    )
     found["self_consistency"] = multiplicity.self_consistency(table, replacement)
     found["entropy"] = multiplicity.entropy(table)
     found["majority"], found["majority_right"] = most, most == correct
@@ -124,19 +137,24 @@ def halves(
         return item_scores(chosen, tau, replacement, correct_by).iloc[:0]
     even = chosen["variation"] % 2 == 0
     first, second = (
-        item_scores(part, tau, replacement, correct_by) for part in (chosen[even], chosen[~even])
+        item_scores(part, tau, replacement, correct_by)
+        for part in (chosen[even], chosen[~even])
     )
-    other = second.set_index("item").loc[first["item"], ["entropy", "logprob", "confidence"]]
+    other = second.set_index("item").loc[
+        first["item"], ["entropy", "logprob", "confidence"]
+    ]
     return first.assign(**{name: other[name].to_numpy() for name in other})
 
 
 def cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
     """Name the cell of each item: agnostic or sensitive, correct or wrong.
 
-    `correct_by` says whose answer is correct or wrong: that of the default prompt, as in the
-    paper's Table 2, or the majority's, where a tie is wrong.
+    `correct_by` says whose answer is correct or wrong: that of the default prompt, as
+    in the paper's Table 2, or the majority's, where a tie is wrong.
     """
     column = multiplicity.CORRECT_BY[multiplicity.check_correct_by(correct_by)]
     steady = np.where(scores["class"] == "randomness", "sensitive", "agnostic")
     right = np.where(scores[column].astype(bool), "correct", "wrong")
-    return pd.Series([f"{a} {b}" for a, b in zip(steady, right)], index=scores.index, dtype=object)
+    return pd.Series(
+        [f"{a} {b}" for a, b in zip(steady, right)], index=scores.index, dtype=object
+    )

@@ -10,8 +10,9 @@ def area(values: np.ndarray) -> np.ndarray:
 
     .. math:: \frac{\sum_{i: +} \mathrm{rank}_i - n_+ (n_+ + 1) / 2}{n_+ \, n_-}
 
-    Scores and labels (1, 0; not a number: the row counts nowhere) are an array (..., n, 2). Ties
-    count one half; not a number where a group is empty. A bootstrap takes its :func:`bounds`.
+    Scores and labels (1, 0; not a number: the row counts nowhere) are an array (..., n,
+    2). Ties count one half; not a number where a group is empty. A bootstrap takes its
+    :func:`bounds`.
 
     >>> float(area(np.array([[3.0, 1], [1.0, 0], [3.0, 0]])))
     0.75
@@ -25,7 +26,9 @@ def area(values: np.ndarray) -> np.ndarray:
     pairs = n_positive * (label <= 0).sum(axis=-1)
     above = (rankdata(score, axis=-1) * positive).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(pairs > 0, (above - n_positive * (n_positive + 1) / 2) / pairs, np.nan)
+        return np.where(
+            pairs > 0, (above - n_positive * (n_positive + 1) / 2) / pairs, np.nan
+        )
 
 
 def bounds(
@@ -33,17 +36,19 @@ def bounds(
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the bounds of areas, or of means of areas, of the same facts: Newcombe's, at least.
 
-    Percentiles of resamples are too narrow near 1, where few facts are out of order: of thirty
-    facts they cover 0.97 in 78 % of samples instead of 95 %. The score interval holds all
+    Percentiles of resamples are too narrow near 1, where few facts are out of order: of
+    thirty facts they cover 0.97 in 78 % of samples instead of 95 %. The score interval
+    holds all
     :math:`\theta` with
 
     .. math:: |A - \theta| \le z \sqrt{c \, V(\theta)}, \quad
        V(\theta) = \frac{\theta (1 - \theta)}{n_+ n_-} \left( 1 + \frac{n_+ + n_- - 2}{2}
        \Big( \frac{1 - \theta}{2 - \theta} + \frac{\theta}{1 + \theta} \Big) \right)
 
-    (Newcombe 2006, Statistics in Medicine 25, method 5). His :math:`c` is 1; here it is the
-    variance of the resamples over :math:`V(A)` if that is more, for groups that spread unlike. It
-    covers in 93 % of samples or more, in up to 99 % where scores are normal.
+    (Newcombe 2006, Statistics in Medicine 25, method 5). His :math:`c` is 1; here it is
+    the variance of the resamples over :math:`V(A)` if that is more, for groups that
+    spread unlike. It covers in 93 % of samples or more, in up to 99 % where scores are
+    normal.
 
     >>> low, high = bounds(np.array(1.0), np.ones(9), np.array([[2.0, 1], [1.0, 0]]))
     >>> round(float(low), 3), float(high)  # one pair in order is one trial, as for Wilson
@@ -73,7 +78,9 @@ def bounds(
         wider = np.nanvar(numbers, axis=0) / variance(areas)
         wider = np.fmax(1, np.where(np.isfinite(wider), wider, 1))
         low = np.vectorize(lower, otypes=[float])(areas, wider)
-        high = 1 - np.vectorize(lower, otypes=[float])(1 - areas, wider)  # V(1 - A) is V(A)
+        high = 1 - np.vectorize(lower, otypes=[float])(
+            1 - areas, wider
+        )  # V(1 - A) is V(A)
     return low, high
 
 

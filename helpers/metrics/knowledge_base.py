@@ -1,8 +1,9 @@
 r"""Is a model reliable as a knowledge base? Factuality, consistency, and both together.
 
-A response to a question about *seen* knowledge is correct, uninformative or wrong; one about
-*unseen* knowledge is uninformative or wrong. With N questions, of which N_c, N_u and N_w are
-answered so, and Cons the share of multiple-choice questions in which a response is chosen again:
+A response to a question about *seen* knowledge is correct, uninformative or wrong; one
+about *unseen* knowledge is uninformative or wrong. With N questions, of which N_c, N_u
+and N_w are answered so, and Cons the share of multiple-choice questions in which a
+response is chosen again:
 
 - CR = N_c / N, WR = N_w / N, NCR = CR - WR (seen); UR = N_u / N (unseen);
 - Cons_c, Cons_w_seen, Cons_w_unseen: means of Cons over correct and over wrong responses;
@@ -12,7 +13,8 @@ answered so, and Cons the share of multiple-choice questions in which a response
 
 CR, NCR, UR, Cons_c, CCR, NCCR and IUR: higher is better; WR, CWR and all Cons_w: lower.
 
-Source: Zheng, Lapata and Pan 2024, "How Reliable are LLMs as Knowledge Bases?", equations 1-10.
+Source: Zheng, Lapata and Pan 2024, "How Reliable are LLMs as Knowledge Bases?",
+equations 1-10.
 """
 
 import numpy as np
@@ -27,7 +29,8 @@ MEASURES = (
     *("CCR", "CWR", "NCCR", "IUR"),
 )
 LABELS = ("correct", "uninformative", "wrong")
-# Of rows of `indicators`, 0 or 1 for each question about seen knowledge, or about unseen.
+# Of rows of `indicators`, 0 or 1 for each question about seen knowledge, or about
+# unseen.
 RATES = {
     "CR": lambda rows: rows[rows[:, 0] == 1, 1],
     "WR": lambda rows: rows[rows[:, 0] == 1, 2],
@@ -57,7 +60,9 @@ def combine(
         for values in (cr, wr, ur, cons_c, cons_w_seen, cons_w_unseen)
     )
     ccr, cwr = _product(cr, cons_c), _product(wr, seen)
-    both = np.where(np.isnan(seen), unseen, np.where(np.isnan(unseen), seen, (seen + unseen) / 2))
+    both = np.where(
+        np.isnan(seen), unseen, np.where(np.isnan(unseen), seen, (seen + unseen) / 2)
+    )
     values = (cr, wr, cr - wr, ur, cons_c, seen, unseen, both, ccr, cwr, ccr - cwr)
     return dict(zip(MEASURES, (*values, 1 - _product(1 - ur, unseen))))
 
@@ -67,7 +72,9 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
     check_columns(responses, ("seen", "label"), "responses")
     unknown = sorted(set(responses["label"]) - set(LABELS))
     if unknown:
-        raise UserError(f'A label is one of {", ".join(LABELS)}; "{unknown[0]}" is none.')
+        raise UserError(
+            f'A label is one of {", ".join(LABELS)}; "{unknown[0]}" is none.'
+        )
     seen, label = responses["seen"].to_numpy(dtype=bool), responses["label"].to_numpy()
     if (label[~seen] == "correct").any():
         raise UserError(
@@ -77,7 +84,13 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
     if "consistency" in responses.columns:
         consistency = responses["consistency"].to_numpy(dtype=float)
     tested = ~np.isnan(consistency)
-    columns = [seen, label == "correct", label == "wrong", tested, np.where(tested, consistency, 0)]
+    columns = [
+        seen,
+        label == "correct",
+        label == "wrong",
+        tested,
+        np.where(tested, consistency, 0),
+    ]
     return np.column_stack(columns).astype(float)
 
 

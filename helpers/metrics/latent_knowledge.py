@@ -1,11 +1,12 @@
 """What a model ranks first among many objects: the measure IC-LKE.
 
-*Answers* have one row a choice, with ``item, relation, variant, option, correct, logprobs``. A
-*matrix* has one row a fact and one column a choice, the true object last, and not a number where a
-fact has fewer choices.
+*Answers* have one row a choice, with ``item, relation, variant, option, correct,
+logprobs``. A *matrix* has one row a fact and one column a choice, the true object last,
+and not a number where a fact has fewer choices.
 
-Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section 2.2 and
-Appendix C.1. How far models know the same facts: :mod:`helpers.metrics.subsumption`.
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section
+2.2 and Appendix C.1. How far models know the same facts:
+:mod:`helpers.metrics.subsumption`.
 """
 
 import numpy as np
@@ -23,15 +24,16 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     answers : DataFrame
-        Columns ``item, relation, variant, option, correct, logprobs`` and, for `said`, ``choice``.
+        Columns ``item, relation, variant, option, correct, logprobs`` and, for `said`,
+        ``choice``.
 
     Returns
     -------
     DataFrame
-        ``item, relation, variant``; ``right`` (float, 0 or 1: is the true choice the likeliest,
-        alone), whose mean is the accuracy of equation 4; ``mass`` (normalised probability of the
-        true choice) and ``top`` (of the likeliest); ``chance`` (1 over the number of choices);
-        ``said``, the likeliest choice.
+        ``item, relation, variant``; ``right`` (float, 0 or 1: is the true choice the
+        likeliest, alone), whose mean is the accuracy of equation 4; ``mass``
+        (normalised probability of the true choice) and ``top`` (of the likeliest);
+        ``chance`` (1 over the number of choices); ``said``, the likeliest choice.
 
     Examples
     --------
@@ -49,7 +51,9 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
     made["chance"] = 1 / (~np.isnan(shares)).sum(axis=1)
     if "choice" in answers:
         sums = answers["logprobs"].map(np.sum)
-        best = sums.reset_index(drop=True).groupby([answers[key].to_numpy() for key in KEYS])
+        best = sums.reset_index(drop=True).groupby(
+            [answers[key].to_numpy() for key in KEYS]
+        )
         said = answers["choice"].to_numpy()[best.idxmax()]
         said = pd.Series(said, index=best.idxmax().index, name="said").rename_axis(KEYS)
         made = made.merge(said.reset_index(), on=KEYS, how="left")

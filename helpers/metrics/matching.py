@@ -1,18 +1,20 @@
 """When is an answer right? Three rules, from strict to lenient, on the answer's first sentence.
 
-A model may go on after its answer ("France. Which country is ..."), so an answer is cut after its
-first line and sentence before it is judged (:func:`cut`); one that is the object as a whole is
-right in any case. What passes a rule passes every more lenient one.
+A model may go on after its answer ("France. Which country is ..."), so an answer is cut
+after its first line and sentence before it is judged (:func:`cut`); one that is the
+object as a whole is right in any case. What passes a rule passes every more lenient
+one.
 
-Rules of normalisation, in order: thousands joined ("8,849" and "1.000.000" are "8849" and
-"1000000"), decimals kept apart ("1.5" is not "15") and the sign of a number kept ("-40" is not
-"40"); Unicode NFKC; case folded; digits of any script the same; full stops and apostrophes dropped
-("U.S." is "us", "Côte d'Ivoire" is "côte divoire"); every other punctuation character becomes a
-space ("Guinea-Bissau" is "guinea bissau"), but for the sharp of "C#"; surplus space dropped.
-Accents, articles ("the Netherlands" is not "Netherlands") and symbols such as + are kept.
+Rules of normalisation, in order: thousands joined ("8,849" and "1.000.000" are "8849"
+and "1000000"), decimals kept apart ("1.5" is not "15") and the sign of a number kept
+("-40" is not "40"); Unicode NFKC; case folded; digits of any script the same; full
+stops and apostrophes dropped ("U.S." is "us", "Côte d'Ivoire" is "côte divoire"); every
+other punctuation character becomes a space ("Guinea-Bissau" is "guinea bissau"), but
+for the sharp of "C#"; surplus space dropped. Accents, articles ("the Netherlands" is
+not "Netherlands") and symbols such as + are kept.
 
-Source: Wang et al. 2024 ask for an "Exact Match" and judged whole sentences by hand; the rules are
-ours.
+Source: Wang et al. 2024 ask for an "Exact Match" and judged whole sentences by hand;
+the rules are ours.
 """
 
 import re
@@ -22,8 +24,12 @@ from collections.abc import Callable
 from helpers import UserError
 
 _DROPPED = frozenset(".'’‘`")
-_END = re.compile(r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)[.!?](?=\s|$)|[。！？।॥؟۔]")
-_THOUGHTS = re.compile(r"^\s*<(think|thinking|thought)>(?:.*</\1>|.*)|^.*</think>", re.DOTALL)
+_END = re.compile(
+    r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)[.!?](?=\s|$)|[。！？।॥؟۔]"
+)
+_THOUGHTS = re.compile(
+    r"^\s*<(think|thinking|thought)>(?:.*</\1>|.*)|^.*</think>", re.DOTALL
+)
 _GROUPS = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d{3}(?!\d))")
 _POINT = re.compile(r"(?<=\d)[.](?=\d)")
 _DOTS = re.compile(r"(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)")
@@ -40,10 +46,16 @@ def normalise(text: str) -> str:
     True
     """
     text = _DOTS.sub(lambda found: found[0].replace(".", ""), _GROUPS.sub("", text))
-    text = _MINUS.sub("\N{MINUS SIGN}", _POINT.sub(" ", _SHARP.sub("\N{MUSIC SHARP SIGN}", text)))
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = _MINUS.sub(
+        "\N{MINUS SIGN}", _POINT.sub(" ", _SHARP.sub("\N{MUSIC SHARP SIGN}", text))
+    )
+    folded = unicodedata.normalize(
+        "NFKC", unicodedata.normalize("NFKC", text).casefold()
+    )
     folded = folded.replace("i\N{COMBINING DOT ABOVE}", "i")  # of the Turkish capital
-    kept = "".join(_kept(character) for character in folded if character not in _DROPPED)
+    kept = "".join(
+        _kept(character) for character in folded if character not in _DROPPED
+    )
     return " ".join(unicodedata.normalize("NFKC", kept).split())
 
 
@@ -55,8 +67,8 @@ def without_thoughts(text: str) -> str:
 def cut(text: str, gold: str = "") -> str:
     r"""Return the first line of an answer, up to the end of its first sentence.
 
-    The marks in "U.S." and after "St" or "Dr" end none; where the true object holds marks itself
-    ("J. K. Rowling"), as many more are read over.
+    The marks in "U.S." and after "St" or "Dr" end none; where the true object holds
+    marks itself ("J. K. Rowling"), as many more are read over.
 
     >>> cut(" France. Which country is Lima in?"), cut("St. Louis\nQuestion:")
     (' France.', 'St. Louis')
@@ -121,7 +133,9 @@ RULES = {rule.__name__: rule for rule in (exact_match, starts_with, contains)}
 def rule_of(name: str) -> Callable[[str, str], bool]:
     """Return the rule of that name, or say that there is none."""
     if name not in RULES:
-        raise UserError(f'There is no rule "{name}" for a right answer; use {", ".join(RULES)}.')
+        raise UserError(
+            f'There is no rule "{name}" for a right answer; use {", ".join(RULES)}.'
+        )
     return RULES[name]
 
 

@@ -8,10 +8,12 @@ Of each fact the table of answers holds the probabilities of the object's tokens
 - ``unrelated0``, ...: the base frame after words that could not be an answer, if these were said.
   They are our control of IRD and enter none of the paper's numbers.
 
-A fact is compared token by token. Where the object is cut into other tokens in one of its prompts
-that cannot be done: such a fact is marked ``aligned = False`` and not counted.
+A fact is compared token by token. Where the object is cut into other tokens in one of
+its prompts that cannot be done: such a fact is marked ``aligned = False`` and not
+counted.
 
-Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", eqs. 1-3.
+Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge",
+eqs. 1-3.
 """
 
 from collections import Counter
@@ -36,9 +38,14 @@ def mean_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
     >>> round(mean_distance([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
     0.25
     """
-    primary, foreign = np.asarray(primary, dtype=float), np.asarray(foreign, dtype=float)
+    primary, foreign = (
+        np.asarray(primary, dtype=float),
+        np.asarray(foreign, dtype=float),
+    )
     if primary.ndim != 1 or foreign.ndim != 2 or foreign.shape[1] != len(primary):
-        raise ValueError(f"anchors of shapes {primary.shape} and {foreign.shape} do not compare")
+        raise ValueError(
+            f"anchors of shapes {primary.shape} and {foreign.shape} do not compare"
+        )
     return float(np.abs(primary - foreign).mean())
 
 
@@ -60,7 +67,9 @@ def deviation(
 def check_alphas(alphas: Sequence[float]) -> tuple[float, float, float]:
     """Return the three weights as floats, or refuse what is not three numbers of at least 0."""
     values = tuple(float(alpha) for alpha in alphas)
-    if len(values) != 3 or not all(np.isfinite(alpha) and alpha >= 0 for alpha in values):
+    if len(values) != 3 or not all(
+        np.isfinite(alpha) and alpha >= 0 for alpha in values
+    ):
         raise UserError(
             f"MONITOR needs three alphas of at least 0, such as 1/3, 1/3, 1/3, not {list(alphas)}."
         )
@@ -78,23 +87,26 @@ def fact_scores(
     Parameters
     ----------
     answers : DataFrame
-        Columns ``item, relation, variant`` and `column`; one row for each fact and variant.
+        Columns ``item, relation, variant`` and `column`; one row for each fact and
+        variant.
     known : Series of bool, index ``item``, optional
         From :func:`helpers.metrics.anchors.known_facts`; a fact it lacks is not known.
         Without it all facts count.
     column : {"logprobs", "anchor_logprobs"}
-        Natural log-probabilities of the object's tokens: teacher-forced (from scoring), or read
-        along the model's own continuation (free-running; minus infinity past its end).
+        Natural log-probabilities of the object's tokens: teacher-forced (from scoring),
+        or read along the model's own continuation (free-running; minus infinity past
+        its end).
     alphas : three floats
         Weights of :func:`deviation`.
 
     Returns
     -------
     DataFrame
-        One row a fact, in the order of the answers: ``item, relation, n_tokens, n_frames,
-        n_interferences, anchor`` (mean p+ over the tokens), ``pfd, ird, aligned, control_ird``
-        (IRD's formula with unrelated words in place of wrong objects; not a number where there are
-        none, or their tokens differ), ``deviation, known, counted`` (known and aligned).
+        One row a fact, in the order of the answers: ``item, relation, n_tokens,
+        n_frames, n_interferences, anchor`` (mean p+ over the tokens), ``pfd, ird,
+        aligned, control_ird`` (IRD's formula with unrelated words in place of wrong
+        objects; not a number where there are none, or their tokens differ),
+        ``deviation, known, counted`` (known and aligned).
 
     Examples
     --------
@@ -106,7 +118,11 @@ def fact_scores(
     [[0.8, 0.3, 0.3, 0.3]]
     """
     table = anchors_of(answers, column)
-    pieces = table["tokens"] if column == "logprobs" and "tokens" in table else [()] * len(table)
+    pieces = (
+        table["tokens"]
+        if column == "logprobs" and "tokens" in table
+        else [()] * len(table)
+    )
     by_item: dict[str, list[_Anchor]] = {}
     told = (table[name] for name in ("item", "relation", "variant", "role", "p"))
     for item, *anchor, tokens in zip(*told, pieces):
@@ -123,7 +139,11 @@ def fact_scores(
 
 def caution(facts: pd.DataFrame, texts: pd.DataFrame) -> str:
     """Say why MONITOR is undefined or rests on few facts, and quote answers; else ""."""
-    n, known, counted = len(facts), int(facts["known"].sum()), int(facts["counted"].sum())
+    n, known, counted = (
+        len(facts),
+        int(facts["known"].sum()),
+        int(facts["counted"].sum()),
+    )
     if counted >= FEW:
         return ""
     if counted:
@@ -169,14 +189,20 @@ def ratio_of_sums(values: np.ndarray) -> np.ndarray:
     """Divide the sum of deviations by that of anchors, (..., n, 2): MONITOR as a statistic."""
     sums = np.asarray(values, dtype=float).sum(axis=-2)
     bottom = sums[..., 1]
-    return np.divide(sums[..., 0], bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0)
+    return np.divide(
+        sums[..., 0], bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0
+    )
 
 
 _FACT_COLUMNS = [
     *("item", "relation", "n_tokens", "n_frames", "n_interferences"),
     *("anchor", "pfd", "ird", "aligned", "control_ird"),
 ]
-_NEEDED = {"right": "right", "frame": "frame0", "wrong": "wrong0"}  # roles, with a prompt of each
+_NEEDED = {
+    "right": "right",
+    "frame": "frame0",
+    "wrong": "wrong0",
+}  # roles, with a prompt of each
 
 
 class _Anchor(NamedTuple):
@@ -191,14 +217,20 @@ def _fact(item: str, anchors: list[_Anchor]) -> tuple:
     """Return one fact's row, without its deviation."""
     control = [anchor for anchor in anchors if anchor.role == "unrelated"]
     asked = [anchor for anchor in anchors if anchor.role != "unrelated"]
-    by_role = {role: [anchor.p for anchor in asked if anchor.role == role] for role in _NEEDED}
+    by_role = {
+        role: [anchor.p for anchor in asked if anchor.role == role] for role in _NEEDED
+    }
     for role, name in _NEEDED.items():
         if not by_role[role]:
-            raise UserError(f"Fact {item} has no answer to a prompt such as {name}; ask it first.")
+            raise UserError(
+                f"Fact {item} has no answer to a prompt such as {name}; ask it first."
+            )
     variants = Counter(anchor.variant for anchor in anchors)
     twice, times = variants.most_common(1)[0]
     if times > 1:
-        raise UserError(f"Fact {item} has more than one answer to {twice}; keep one option each.")
+        raise UserError(
+            f"Fact {item} has more than one answer to {twice}; keep one option each."
+        )
     primary, relation = by_role["right"][0], asked[0].relation
     head = (item, relation, len(primary), len(by_role["frame"]), len(by_role["wrong"]))
     if not _comparable(asked):
@@ -207,11 +239,17 @@ def _fact(item: str, anchors: list[_Anchor]) -> tuple:
     pfd = mean_distance(primary, by_role["frame"])
     ird = mean_distance(primary, by_role["wrong"])
     compared = bool(control) and _comparable([*asked, *control])
-    beside = mean_distance(primary, [each.p for each in control]) if compared else float("nan")
+    beside = (
+        mean_distance(primary, [each.p for each in control])
+        if compared
+        else float("nan")
+    )
     return (*head, float(primary.mean()), pfd, ird, True, beside)
 
 
 def _comparable(anchors: list[_Anchor]) -> bool:
     """Say whether the object is cut into the same tokens everywhere, at least one."""
     lengths = {len(anchor.p) for anchor in anchors}
-    return len(lengths) == 1 and 0 not in lengths and len({a.tokens for a in anchors}) == 1
+    return (
+        len(lengths) == 1 and 0 not in lengths and len({a.tokens for a in anchors}) == 1
+    )

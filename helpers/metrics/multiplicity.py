@@ -1,13 +1,15 @@
 """Belief or chance: how answers to one question scatter over equivalent prompts.
 
-A table of choices has one row an item and one column a prompt variation; a cell is the number of
-the option that the model chose. Answers that change are *ambiguous*; where two randomly drawn
-variations agree often enough, the item is *prompt-agnostic*, else *prompt-sensitive*.
+A table of choices has one row an item and one column a prompt variation; a cell is the
+number of the option that the model chose. Answers that change are *ambiguous*; where
+two randomly drawn variations agree often enough, the item is *prompt-agnostic*, else
+*prompt-sensitive*.
 
-Source: Ganesh, Shokri and Farnadi 2026, "Rethinking Hallucinations: Correctness, Consistency, and
-Prompt Multiplicity", in its earlier version for a workshop, "On the Role of Prompt Multiplicity in
-LLM Hallucination Evaluation", whose equations 1 to 4, sections and tables are cited here;
-self-consistency after Cooper et al. 2024. That version names no threshold tau; ours is 0.75.
+Source: Ganesh, Shokri and Farnadi 2026, "Rethinking Hallucinations: Correctness,
+Consistency, and Prompt Multiplicity", in its earlier version for a workshop, "On the
+Role of Prompt Multiplicity in LLM Hallucination Evaluation", whose equations 1 to 4,
+sections and tables are cited here; self-consistency after Cooper et al. 2024. That
+version names no threshold tau; ours is 0.75.
 """
 
 from collections.abc import Sequence
@@ -23,7 +25,10 @@ TAU = 0.75
 CLASSES = ("factuality", "error", "randomness")
 CELLS = ("agnostic correct", "agnostic wrong", "sensitive correct", "sensitive wrong")
 NO_MAJORITY = -1
-CORRECT_BY = {"majority": "majority_right", "default": "default"}  # rule to column of item scores
+CORRECT_BY = {
+    "majority": "majority_right",
+    "default": "default",
+}  # rule to column of item scores
 
 
 def counts(choices: npt.ArrayLike) -> np.ndarray:
@@ -36,8 +41,14 @@ def counts(choices: npt.ArrayLike) -> np.ndarray:
             f"Multiplicity needs at least 2 prompt variations, not {table.shape[1]}: with one "
             "there is nothing to compare."
         )
-    if not np.isfinite(table).all() or (table != np.floor(table)).any() or (table < 0).any():
-        raise UserError("A choice is the number of an option, from 0; some cells are not that.")
+    if (
+        not np.isfinite(table).all()
+        or (table != np.floor(table)).any()
+        or (table < 0).any()
+    ):
+        raise UserError(
+            "A choice is the number of an option, from 0; some cells are not that."
+        )
     options = np.arange(int(table.max(initial=0)) + 1)
     return (table[:, :, None] == options).sum(axis=1)
 
@@ -58,7 +69,8 @@ def ambiguous(choices: npt.ArrayLike) -> np.ndarray:
 def ambiguous_binary(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
     """Say for each item whether it is right under one variation and wrong under another.
 
-    The mean is Ambiguity-B: at most Ambiguity-M, and the same where items have two options.
+    The mean is Ambiguity-B: at most Ambiguity-M, and the same where items have two
+    options.
 
     >>> ambiguous_binary([[0, 0, 1], [0, 2, 2]], [0, 1]).tolist()
     [True, False]
@@ -74,8 +86,8 @@ def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.nd
     .. math:: SC = \sum_o \frac{m_o (m_o - 1)}{r (r - 1)} \quad\text{or, with replacement,}\quad
               \sum_o \frac{m_o^2}{r^2} .
 
-    The paper does not say whether the same variation may be drawn twice, which always agrees with
-    itself; without replacement the estimate does not depend on r.
+    The paper does not say whether the same variation may be drawn twice, which always
+    agrees with itself; without replacement the estimate does not depend on r.
 
     >>> self_consistency([[0, 0, 1]]).round(6).tolist()
     [0.333333]
@@ -120,7 +132,12 @@ def entropy(choices: npt.ArrayLike) -> np.ndarray:
     [1.0, 2.0, 0.0]
     """
     shares = counts(choices) / np.shape(choices)[1]
-    return -(shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)).sum(axis=1) + 0
+    return (
+        -(shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)).sum(
+            axis=1
+        )
+        + 0
+    )
 
 
 def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
@@ -128,7 +145,8 @@ def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
 
     .. math:: 1 - \sum_o \binom{m_o}{r} \Big/ \binom{R}{r}
 
-    Ambiguity grows with the number of variations; runs compare at the same r. At r = R it is
+    Ambiguity grows with the number of variations; runs compare at the same r. At r = R
+    it is
     :func:`ambiguous`, at r = 2 it is 1 - SC without replacement.
 
     >>> rarefied_ambiguity([[0, 0, 1]], 2).round(6).tolist()
@@ -137,7 +155,9 @@ def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
     chosen = counts(choices)
     variations = np.shape(choices)[1]
     if not 1 <= r <= variations:
-        raise UserError(f"r must lie between 1 and the {variations} variations there are, not {r}.")
+        raise UserError(
+            f"r must lie between 1 and the {variations} variations there are, not {r}."
+        )
     return 1 - comb(chosen, r).sum(axis=1) / comb(variations, r)
 
 
@@ -150,8 +170,9 @@ def taxonomy(
 ) -> np.ndarray:
     """Sort items into prompt-agnostic factuality, prompt-agnostic error and randomness.
 
-    Prompt-agnostic is what has SC >= tau (Eq. 3); its majority answer, or that of the default
-    prompt, says whether it is factuality or error. All else is randomness, right or wrong (Eq. 2).
+    Prompt-agnostic is what has SC >= tau (Eq. 3); its majority answer, or that of the
+    default prompt, says whether it is factuality or error. All else is randomness,
+    right or wrong (Eq. 2).
 
     >>> taxonomy([[0, 0, 0], [1, 1, 1], [0, 0, 1]], [0, 0, 0]).tolist()
     ['factuality', 'error', 'randomness']
@@ -173,7 +194,9 @@ def check_correct_by(correct_by: str) -> str:
     """Return the rule for a right answer, or say that there is no such rule."""
     if correct_by not in CORRECT_BY:
         rules = " or ".join(CORRECT_BY)
-        raise UserError(f"correct_by is {rules}, not {correct_by!r}: choose one of the two.")
+        raise UserError(
+            f"correct_by is {rules}, not {correct_by!r}: choose one of the two."
+        )
     return correct_by
 
 
@@ -185,7 +208,11 @@ def classes_over_tau(
     for tau in taus:
         steady = scores["self_consistency"] >= check_tau(tau) - 1e-12
         right = scores[CORRECT_BY[check_correct_by(correct_by)]].astype(bool)
-        flags = {"factuality": steady & right, "error": steady & ~right, "randomness": ~steady}
+        flags = {
+            "factuality": steady & right,
+            "error": steady & ~right,
+            "randomness": ~steady,
+        }
         parts.append(scores[["item"]].assign(tau=tau, **flags))
     return pd.concat(parts, ignore_index=True).astype(dict.fromkeys(CLASSES, int))
 
@@ -194,5 +221,7 @@ def _right(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
     """Return a table of bool: is the choice the correct option."""
     table, correct = np.asarray(choices), np.asarray(correct)
     if table.ndim != 2 or len(correct) != len(table):
-        raise UserError(f"{len(table)} items need as many correct options, not {len(correct)}.")
+        raise UserError(
+            f"{len(table)} items need as many correct options, not {len(correct)}."
+        )
     return table == correct[:, None]

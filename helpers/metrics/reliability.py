@@ -35,5 +35,7 @@ def effects(
                 both[:, 1], both[:, 0], n_resamples=n_resamples, seed=seed
             )
             figures = found._asdict() | {"estimate": round(found.estimate, 12)}
-            rows.append({"effect": f"{name} ({len(both)})", "measure": measure} | figures)
+            rows.append(
+                {"effect": f"{name} ({len(both)})", "measure": measure} | figures
+            )
     return pd.DataFrame(rows)

@@ -5,16 +5,17 @@ The rules, each tried in this order; the first that holds decides.
 1. *correct*: a true answer or alias (`helpers.metrics.canonical`). The paper's measures count none
    about unseen knowledge (:func:`as_defined`).
 2. *repetition*: one to eight words four times in a row; one to four letters six times in a row;
-   five letters or more four times in a row inside a word; or twenty words or more of which fewer
-   than three in ten are different.
+   five letters or more four times in a row inside a word; or twenty words or more of
+   which fewer than three in ten are different.
 3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"), or the question again:
-   at least nine tenths of the response's words stand in the question, and it holds at least six
-   tenths of the question's words.
+   at least nine tenths of the response's words stand in the question, and it holds at
+   least six tenths of the question's words.
 4. *unsure*: one of the phrases of ``unsure.txt``, in English and twelve other languages.
 5. *wrong*: anything else.
 
-Source: Zheng, Lapata and Pan 2024, section 3.3 and Table 3, describe the kinds ("regular
-expressions and word frequency analysis"); the rules and their limits are ours.
+Source: Zheng, Lapata and Pan 2024, section 3.3 and Table 3, describe the kinds
+("regular expressions and word frequency analysis"); the rules and their limits are
+ours.
 """
 
 import re
@@ -32,13 +33,27 @@ UNINFORMATIVE = KINDS[2:]
 RULES = {"exact": same_answer, "contains": contains_answer}
 PLACEHOLDERS = frozenset(
     (
-        *("none", "n a", "na", "nil", "null", "nan", "blank", "empty", "answer", "question"),
+        *(
+            "none",
+            "n a",
+            "na",
+            "nil",
+            "null",
+            "nan",
+            "blank",
+            "empty",
+            "answer",
+            "question",
+        ),
         *("your answer", "answer here", "question answer", "response", "instruction"),
     )
 )
 UNSURE_PHRASES = tuple(
     line
-    for line in files(__package__).joinpath("unsure.txt").read_text("utf-8").splitlines()
+    for line in files(__package__)
+    .joinpath("unsure.txt")
+    .read_text("utf-8")
+    .splitlines()
     if line and not line.startswith("#")
 )
 _UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
@@ -56,7 +71,9 @@ def kind_of(
     ('repetition', 'none', 'wrong')
     """
     if match not in RULES:
-        raise UserError(f'A response matches by {" or ".join(RULES)}, not by "{match}".')
+        raise UserError(
+            f'A response matches by {" or ".join(RULES)}, not by "{match}".'
+        )
     text = without_thoughts(text)
     words = normalise(text)
     if RULES[match](text, answers):

@@ -1,6 +1,7 @@
 """How far two models know the same facts.
 
-Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section 4.2.
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section
+4.2.
 """
 
 import numpy as np

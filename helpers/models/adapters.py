@@ -34,7 +34,9 @@ def merge(model: PreTrainedModel, folder: Path, name: str) -> PreTrainedModel:
     from peft import PeftModel
 
     unfit = f"The adapter {name} does not fit its base model {model.name_or_path}"
-    with explained(unfit, "give the base that it was trained on as base_model_name_or_path"):
+    with explained(
+        unfit, "give the base that it was trained on as base_model_name_or_path"
+    ):
         adapted = PeftModel.from_pretrained(model, str(folder))
     if not hasattr(adapted.base_model, "merge_and_unload"):
         kind = adapted.active_peft_config.peft_type.value

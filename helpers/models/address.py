@@ -44,13 +44,20 @@ class Server:
 
     address: Address
     limits: Limits
-    ways: tuple[str, ...]  # that give exact log-probabilities (`server.completions`), best first
-    settings: dict[str, Any] = field(hash=False)  # what each request says besides its prompt
+    ways: tuple[
+        str, ...
+    ]  # that give exact log-probabilities (`server.completions`), best first
+    settings: dict[str, Any] = field(
+        hash=False
+    )  # what each request says besides its prompt
     difference: float  # largest of a log-probability between two ways, at the start
-    sample: tuple[float, ...]  # log-probabilities of one text, which tell weights of one name apart
+    sample: tuple[
+        float, ...
+    ]  # log-probabilities of one text, which tell weights of one name apart
     version: str  # what it says of itself; "": nothing
     tokenizer: str  # where the tokenizer came from
-    # As transformers reads them, if they are there; they name the tokens that end a text.
+    # As transformers reads them, if they are there; they name the tokens that end a
+    # text.
     config: Any = field(hash=False, compare=False, default=None)
     generation_config: Any = field(hash=False, compare=False, default=None)
 
@@ -90,7 +97,9 @@ def parse(name: object) -> Address:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port  # a port that is no number is refused here
     except ValueError as error:
-        raise UserError(f"{url} is no address: write it as http://host:8000#name.") from error
+        raise UserError(
+            f"{url} is no address: write it as http://host:8000#name."
+        ) from error
     if parts.username or parts.password or parts.query:
         raise UserError(
             f"The address of the server {host} holds a user, a password or a question; leave them "
@@ -124,6 +133,8 @@ def limits() -> Limits:
         except ValueError:
             value = 0
         if not 0 < value < float("inf"):
-            raise UserError(f"{variable} is {text!r}; set it to a number above 0, or unset it.")
+            raise UserError(
+                f"{variable} is {text!r}; set it to a number above 0, or unset it."
+            )
         found[name] = value
     return Limits(**found)

@@ -13,8 +13,8 @@ from helpers.models.tokens import Row
 
 # A log-probability may be rounded to this much above 0.
 ROUNDED = 1e-4
-# Largest difference of a log-probability from the plain way at which a method counts as exact.
-# Wrong positions or a wrong mask move them by 0.05 to 1.7.
+# Largest difference of a log-probability from the plain way at which a method counts as
+# exact. Wrong positions or a wrong mask move them by 0.05 to 1.7.
 TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 
 
@@ -25,8 +25,11 @@ def refuse_unfit(model: LanguageModel) -> None:
     except (AttributeError, NotImplementedError) as error:
         raise _no_text(model, error) from error
     known = model.tokenizer.get_vocab()
-    # Texts are padded with any id, so the tokenizer's own need not be known to the model.
-    if strange := {i: t for t, i in known.items() if i >= rows and t != model.tokenizer.pad_token}:
+    # Texts are padded with any id, so the tokenizer's own need not be known to the
+    # model.
+    if strange := {
+        i: t for t, i in known.items() if i >= rows and t != model.tokenizer.pad_token
+    }:
         first = min(strange)
         raise UserError(
             f"The tokenizer of {model.name} has {len(strange)} ids, from {first} "
@@ -58,7 +61,9 @@ def _passes(model: LanguageModel) -> None:
     try:
         first, other = (plain.logits(model, row) for row in rows)
         first, other = (part.float().log_softmax(-1) for part in (first, other))
-    except Exception as error:  # whatever a model raises that waits for pictures or sound
+    except (
+        Exception
+    ) as error:  # whatever a model raises that waits for pictures or sound
         if gpu.out_of_memory(error):
             raise
         raise _no_text(model, error) from error
@@ -80,7 +85,10 @@ def _no_text(model: LanguageModel, error: Exception) -> UserError:
 
 def texts(model: LanguageModel) -> Callable[[int], tuple[int, ...]]:
     """Return what draws random texts of so many ids, none of which means anything special."""
-    special = {*model.tokenizer.all_special_ids, getattr(model.model.config, "pad_token_id", None)}
+    special = {
+        *model.tokenizer.all_special_ids,
+        getattr(model.model.config, "pad_token_id", None),
+    }
     known = [i for i in range(len(model.tokenizer)) if i not in special]
     draw = np.random.default_rng(0)
     return lambda length: tuple(draw.choice(known, size=length).tolist())

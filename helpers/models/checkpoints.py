@@ -55,14 +55,18 @@ def slug(name: str | Path) -> str:
     elif not found and text not in (*bundled(), *packaged.sources()):
         path = Path(text).expanduser().resolve()
         text = f"{path.name}-{_digits(str(path))}"
-    return re.sub(r"[^A-Za-z0-9._-]", "_", text.replace("/", "--")).lstrip(".") or "model"
+    return (
+        re.sub(r"[^A-Za-z0-9._-]", "_", text.replace("/", "--")).lstrip(".") or "model"
+    )
 
 
 def find(name: str | Path, *, code: bool = False) -> Checkpoint:
     """Return where a model's files are, fetched from the hub where they have to be."""
     text = str(name)
     if address.is_address(text):
-        raise UserError(f"{text} is a server's address, where files are needed; give {_choices()}.")
+        raise UserError(
+            f"{text} is a server's address, where files are needed; give {_choices()}."
+        )
     if source := _gguf(text):
         file, commit = source
         folder, said = dequantised.folder(file, text)
@@ -78,7 +82,9 @@ def find(name: str | Path, *, code: bool = False) -> Checkpoint:
     try:
         base = find(needed, code=code)
     except UserError as error:
-        raise UserError(f"{text} is an adapter of {needed}, which is missing: {error}") from error
+        raise UserError(
+            f"{text} is an adapter of {needed}, which is missing: {error}"
+        ) from error
     return Checkpoint(folder, base.weights + files, commit, base.folder)
 
 
@@ -140,9 +146,13 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     if not missing:
         return files
     if (folder / INDEX).is_file():
-        raise UserError(f"{name} lacks the weights {missing[0]} that its index names; add them.")
+        raise UserError(
+            f"{name} lacks the weights {missing[0]} that its index names; add them."
+        )
     if (folder / adapters.WEIGHTS).is_file():
-        raise UserError(f"{name} holds an adapter without its {adapters.CONFIG}; add it.")
+        raise UserError(
+            f"{name} holds an adapter without its {adapters.CONFIG}; add it."
+        )
     if any(file for pattern in PICKLES for file in folder.glob(pattern)):
         raise UserError(
             f"{name} has its weights as pickles only, which can run code when they are read; "
@@ -150,8 +160,12 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
             "(AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder))."
         )
     if files := sorted(file.name for file in folder.glob("*.gguf")):
-        raise UserError(f"{name} has GGUF weights: name the file, as in {Path(name) / files[0]}.")
-    raise UserError(f"{name} has no weights ({SINGLE}); put them there or give {_choices()}.")
+        raise UserError(
+            f"{name} has GGUF weights: name the file, as in {Path(name) / files[0]}."
+        )
+    raise UserError(
+        f"{name} has no weights ({SINGLE}); put them there or give {_choices()}."
+    )
 
 
 def _gguf(name: str) -> tuple[Path, str | None] | None:
@@ -194,20 +208,28 @@ def _digits(text: str) -> str:
 
 def _choices() -> str:
     names = ", ".join(bundled()) or "none is installed"
-    return f"a bundled model ({names}), a folder with a model, or the id of one on the hub"
+    return (
+        f"a bundled model ({names}), a folder with a model, or the id of one on the hub"
+    )
 
 
 def _weight_names(folder: Path) -> set[str]:
     if not (folder / INDEX).is_file():
-        adapter = (folder / adapters.CONFIG).is_file() and not (folder / SINGLE).is_file()
+        adapter = (folder / adapters.CONFIG).is_file() and not (
+            folder / SINGLE
+        ).is_file()
         return {adapters.WEIGHTS if adapter else SINGLE}
     try:
         index = parse_json(read_text(folder / INDEX), INDEX)
         names = set(index["weight_map"].values())
         odd = sorted(name for name in names if not SHARD.fullmatch(name))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise UserError(f"{folder / INDEX} is not an index of weights; fetch it anew.") from error
-    if odd or not names:  # transformers would read a pickle, or a file outside the folder
+        raise UserError(
+            f"{folder / INDEX} is not an index of weights; fetch it anew."
+        ) from error
+    if (
+        odd or not names
+    ):  # transformers would read a pickle, or a file outside the folder
         raise UserError(
             f"{folder / INDEX} names {odd[0] if odd else 'nothing'!r} where weights should be; "
             "name safetensors files of the same folder, as save_pretrained writes them."

@@ -1,7 +1,7 @@
 """Models in llama.cpp's format (GGUF), dequantised once, as transformers reads them.
 
-What was read in a minute is kept in the user's cache, by the file's checksum and transformers'
-version.
+What was read in a minute is kept in the user's cache, by the file's checksum and
+transformers' version.
 """
 
 import contextlib
@@ -53,7 +53,9 @@ def _make(kept: Path, file: Path, name: str) -> str:
         made = Path(part) / "made"
         made.mkdir()
         about = {"quantization": _convert(file, name, made)}
-        (made / ABOUT).write_text(json.dumps(about | {"sizes": _sizes(made)}), encoding="utf-8")
+        (made / ABOUT).write_text(
+            json.dumps(about | {"sizes": _sizes(made)}), encoding="utf-8"
+        )
         shutil.rmtree(kept, ignore_errors=True)  # damaged, or not there
         try:
             made.replace(kept)
@@ -64,7 +66,11 @@ def _make(kept: Path, file: Path, name: str) -> str:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    return {file.name: file.stat().st_size for file in folder.iterdir() if file.name != ABOUT}
+    return {
+        file.name: file.stat().st_size
+        for file in folder.iterdir()
+        if file.name != ABOUT
+    }
 
 
 def _convert(file: Path, name: str, made: Path) -> str:
@@ -75,22 +81,36 @@ def _convert(file: Path, name: str, made: Path) -> str:
 
     quantization, numbers = _examined(file, name)
     given: dict[str, Any] = {"gguf_file": "model.gguf", "trust_remote_code": False}
-    with tempfile.TemporaryDirectory() as place:  # nothing that lies beside the file is read
+    with (
+        tempfile.TemporaryDirectory() as place
+    ):  # nothing that lies beside the file is read
         (Path(place) / given["gguf_file"]).symlink_to(file.resolve())
-        with explained(f"The architecture of {name} cannot be read from its GGUF file", INSTEAD):
+        with explained(
+            f"The architecture of {name} cannot be read from its GGUF file", INSTEAD
+        ):
             config = AutoConfig.from_pretrained(place, **given)
-        with explained(f"{name} holds no tokenizer that transformers can read", INSTEAD):
+        with explained(
+            f"{name} holds no tokenizer that transformers can read", INSTEAD
+        ):
             tokenizer = AutoTokenizer.from_pretrained(place, **given)
-        with explained(f"The weights of {name} cannot be dequantised", f"{ANEW}, or {INSTEAD}"):
+        with explained(
+            f"The weights of {name} cannot be dequantised", f"{ANEW}, or {INSTEAD}"
+        ):
             model, report = AutoModelForCausalLM.from_pretrained(
-                place, config=config, dtype=torch.float32, output_loading_info=True, **given
+                place,
+                config=config,
+                dtype=torch.float32,
+                output_loading_info=True,
+                **given,
             )
     if report["missing_keys"]:  # which would be random
         raise UserError(
             f"{name} lacks {len(report['missing_keys'])} tensors of {type(model).__name__} (such "
             f"as {sorted(report['missing_keys'])[0]}): {ANEW}, or {INSTEAD}."
         )
-    weights = [weight for key, weight in model.state_dict().items() if key != "lm_head.weight"]
+    weights = [
+        weight for key, weight in model.state_dict().items() if key != "lm_head.weight"
+    ]
     read = sum({weight.data_ptr(): weight.numel() for weight in weights}.values())
     if read < numbers:
         raise UserError(
@@ -98,7 +118,9 @@ def _convert(file: Path, name: str, made: Path) -> str:
             f"{read:,}: its answers would be another model's; {INSTEAD}."
         )
     if (quantizer := getattr(model, "hf_quantizer", None)) is not None:
-        quantizer.remove_quantization_config(model)  # its weights are plain numbers by now
+        quantizer.remove_quantization_config(
+            model
+        )  # its weights are plain numbers by now
     try:
         model.save_pretrained(made)
     except SafetensorError as error:  # its word for a full disk, too
@@ -118,14 +140,17 @@ def _examined(file: Path, name: str) -> tuple[str, int]:
         ) from error
     with explained(f"{file} is not a whole GGUF file", "fetch it anew"):
         reader = gguf.GGUFReader(file)
-        fields = {key: each for key, each in reader.fields.items() if "tokenizer" not in key}
+        fields = {
+            key: each for key, each in reader.fields.items() if "tokenizer" not in key
+        }
         said = {key: field.contents() for key, field in fields.items()}
         sizes: dict[str, int] = {}
         for tensor in reader.tensors:
             kind = tensor.tensor_type.name
             sizes[kind] = sizes.get(kind, 0) + int(tensor.n_bytes)
         names = [tensor.name for tensor in reader.tensors]
-        # The output may be there though transformers takes the embedding for it, as in Falcon.
+        # The output may be there though transformers takes the embedding for it, as in
+        # Falcon.
         below = [tensor for tensor in reader.tensors if tensor.name != "output.weight"]
         numbers = sum(int(tensor.n_elements) for tensor in below)
         architecture = said["general.architecture"]

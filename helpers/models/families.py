@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
-FAMILIES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+FAMILIES = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
 PACKED, HOOKED = (frozenset(FAMILIES[name]) for name in ("packed", "hooked"))
 # Kinds of rotary positions whose values depend on the longest text of a batch.
 LENGTH_BOUND = ("dynamic", "longrope")
@@ -30,13 +32,19 @@ def method_and_reason(config: PretrainedConfig, attention: str) -> tuple[str, st
     if attention not in ("sdpa", "eager"):
         return "plain", f"{attention} attention takes no mask of its own"
     if length_bound(config):
-        return "plain", f"its rotary positions ({_rope_types(config)}) depend on the batch"
+        return (
+            "plain",
+            f"its rotary positions ({_rope_types(config)}) depend on the batch",
+        )
     if getattr(config, "attention_chunk_size", None) or not layers <= LAYERS:
         return "plain", f"{name} has layers other than full or sliding attention"
     if name in PACKED:
         return "packed", f"{name} with {attention} attention"
     if name in HOOKED:
-        return "packed", f"{name} with {attention} attention, its position bias replaced"
+        return (
+            "packed",
+            f"{name} with {attention} attention, its position bias replaced",
+        )
     return "plain", f"{name} is not in the table of families"
 
 
@@ -64,4 +72,6 @@ def windows(config: PretrainedConfig) -> dict[str, int | None] | int | None:
 def _rope_types(config: PretrainedConfig) -> str:
     settings: Any = getattr(config, "rope_parameters", None) or {}
     nested = [part for part in settings.values() if isinstance(part, dict)]
-    return " ".join(str(part.get("rope_type", "default")) for part in [settings, *nested])
+    return " ".join(
+        str(part.get("rope_type", "default")) for part in [settings, *nested]
+    )

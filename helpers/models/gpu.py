@@ -9,13 +9,18 @@ import torch
 
 from helpers import UserError, explained
 
-# Logits of a large vocabulary in large pages of memory, of which the system clears fewer (Linux).
-# Read once, when the process makes its first tensor.
+# Logits of a large vocabulary in large pages of memory, of which the system clears
+# fewer (Linux). Read once, when the process makes its first tensor.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-# Up to so many parameters a GPU too computes in float32, so that all devices give the same numbers:
-# bfloat16 moves a log-probability of the bundled models by up to 1.4, and a measure by two points.
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+# Up to so many parameters a GPU too computes in float32, so that all devices give the
+# same numbers: bfloat16 moves a log-probability of the bundled models by up to 1.4, and
+# a measure by two points.
 SMALL = 10**9
 MEMORY, PROCESS = Path("/proc/meminfo"), Path("/proc/self/statm")
 CONTAINER = Path("/sys/fs/cgroup")
@@ -73,7 +78,11 @@ def memory(on: torch.device) -> Memory:
     told = {}
     if MEMORY.is_file():
         told = dict(line.split(":", 1) for line in MEMORY.read_text().splitlines())
-    free = 1024 * int(told["MemAvailable"].split()[0]) if "MemAvailable" in told else total // 2
+    free = (
+        1024 * int(told["MemAvailable"].split()[0])
+        if "MemAvailable" in told
+        else total // 2
+    )
     return Memory(total, max(0, min(free, *_limits())))
 
 
@@ -91,7 +100,9 @@ def out_of_memory(error: BaseException) -> bool:
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     said = ("out of memory", "allocate memory", "enough memory")
-    return isinstance(error, RuntimeError | OSError) and any(t in str(error).lower() for t in said)
+    return isinstance(error, RuntimeError | OSError) and any(
+        t in str(error).lower() for t in said
+    )
 
 
 def tokens_per_batch(on: torch.device) -> int:
@@ -147,7 +158,9 @@ def _limits() -> list[int]:
 
         most = resource.getrlimit(resource.RLIMIT_AS)[0]
         if most != resource.RLIM_INFINITY:
-            left.append(most - resource.getpagesize() * int(PROCESS.read_text().split()[0]))
+            left.append(
+                most - resource.getpagesize() * int(PROCESS.read_text().split()[0])
+            )
     if (CONTAINER / "memory.max").is_file():
         most = (CONTAINER / "memory.max").read_text().strip()
         if most.isdecimal():
@@ -157,7 +170,10 @@ def _limits() -> list[int]:
 
 def _present(wanted: torch.device) -> bool:
     if wanted.type == "cuda":
-        return torch.cuda.is_available() and (wanted.index or 0) < torch.cuda.device_count()
+        return (
+            torch.cuda.is_available()
+            and (wanted.index or 0) < torch.cuda.device_count()
+        )
     if wanted.type == "mps":
         return torch.backends.mps.is_available()
     return wanted.type == "cpu"

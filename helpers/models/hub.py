@@ -48,11 +48,20 @@ def fetch(
     try:
         with _quiet():
             return Path(network.tried(attempt, name, _origin))
-    except (OSError, ValueError, httpx2.HTTPError, RuntimeError) as error:  # the last: xet's
-        raise UserError(_sentence(name, repo, revision, _origin(error), choices)) from error
+    except (
+        OSError,
+        ValueError,
+        httpx2.HTTPError,
+        RuntimeError,
+    ) as error:  # the last: xet's
+        raise UserError(
+            _sentence(name, repo, revision, _origin(error), choices)
+        ) from error
 
 
-def _sentence(name: str, repo: str, revision: str | None, error: Exception, choices: str) -> str:
+def _sentence(
+    name: str, repo: str, revision: str | None, error: Exception, choices: str
+) -> str:
     from huggingface_hub import constants, errors
 
     status = getattr(getattr(error, "response", None), "status_code", None)
@@ -90,7 +99,9 @@ def _origin(error: BaseException) -> BaseException:
     from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
     cause = error.__cause__
-    if isinstance(error, LocalEntryNotFoundError) and not isinstance(cause, OfflineModeIsEnabled):
+    if isinstance(error, LocalEntryNotFoundError) and not isinstance(
+        cause, OfflineModeIsEnabled
+    ):
         return cause or error
     return error
 
@@ -100,7 +111,9 @@ def _quiet() -> Iterator[None]:
     """Drop what the library says of its own tries, but for how long the hub makes it wait."""
 
     def wanted(record: logging.LogRecord) -> bool:
-        return record.levelno > logging.WARNING or record.getMessage().startswith("Rate limited")
+        return record.levelno > logging.WARNING or record.getMessage().startswith(
+            "Rate limited"
+        )
 
     handlers = logging.getLogger("huggingface_hub").handlers
     for handler in handlers:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from helpers.models import checkpoints
 
-# The libraries that turn texts into ids and ids into numbers: some mend what others got wrong.
+# The libraries that turn texts into ids and ids into numbers: some mend what others got
+# wrong.
 LIBRARIES = ("torch", "transformers", "tokenizers", "peft")
 CODE = "transformers_modules"  # where transformers puts code that it was trusted to run
 
@@ -19,9 +20,13 @@ def files_sha(folders: Iterable[Path], *loaded: object) -> str:
     """Return the SHA-256 over the files beside a model's weights, and over trusted code."""
     digest = hashlib.sha256()
     for top in folders:
-        found = {file for pattern in checkpoints.SMALL_FILES for file in top.glob(pattern)}
+        found = {
+            file for pattern in checkpoints.SMALL_FILES for file in top.glob(pattern)
+        }
         for file in sorted({*found, *top.glob("*/*.jinja")}):
-            if not file.name.endswith(".index.json"):  # it names the weights, which are hashed
+            if not file.name.endswith(
+                ".index.json"
+            ):  # it names the weights, which are hashed
                 _add(digest, file.relative_to(top).as_posix(), file)
     for file in sorted({file for one in loaded for file in _code(one)}):
         _add(digest, file.name, file)

@@ -31,23 +31,25 @@ class LanguageModel:
     max_length : int or None
         The most tokens that the model can read; None where its positions have no end.
     weights_sha : str or None
-        SHA-256 over the safetensors files in name order, an adapter's after those of its base, or
-        over the GGUF file; None on a server.
+        SHA-256 over the safetensors files in name order, an adapter's after those of
+        its base, or over the GGUF file; None on a server.
     revision : str or None
         The hub's commit; None for a folder.
     n_parameters : int or None
         None where the files of a model on a server are not to be found.
     prompt_format : str
-        One of `helpers.prompts.wrapping.FORMATS`. In ``chat``, prompts go through the tokenizer's
-        template; `wrapping.wrap` makes the other forms.
+        One of `helpers.prompts.wrapping.FORMATS`. In ``chat``, prompts go through the
+        tokenizer's template; `wrapping.wrap` makes the other forms.
     quantization : str or None
         ``"4bit"`` where the weights are; then `dtype` is that of the rest.
     base : str or None
         For an adapter, the folder of the model into which it is merged.
     gguf : dict or None
-        For a GGUF file, its name, SHA-256 and quantization (as that of most of its bytes).
+        For a GGUF file, its name, SHA-256 and quantization (as that of most of its
+        bytes).
     files_sha : str or None
-        SHA-256 over what else decides its numbers: configuration, tokenizer, template, code.
+        SHA-256 over what else decides its numbers: configuration, tokenizer, template,
+        code.
     """
 
     name: str

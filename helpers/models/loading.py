@@ -36,14 +36,15 @@ def load(
     ----------
     name : str or Path
         A bundled name (see `bundled`), a local folder, a hub id (``"org/model"``,
-        ``"org/model@revision"``), a GGUF file (``"folder/file.gguf"``, ``"org/model:file.gguf"``),
-        a model that a package carries (``"smollm2"``), or one on a server, where it stays
-        (``"http://host:port#name"``).
+        ``"org/model@revision"``), a GGUF file (``"folder/file.gguf"``,
+        ``"org/model:file.gguf"``), a model that a package carries (``"smollm2"``), or
+        one on a server, where it stays (``"http://host:port#name"``).
     device : str, optional
-        As in `gpu.device`; by default layers that one GPU does not hold are spread over all.
+        As in `gpu.device`; by default layers that one GPU does not hold are spread over
+        all.
     dtype : str, optional
-        float32, bfloat16, float16 or ``"4bit"`` (see `helpers.models.placement`), by default what
-        `helpers.models.gpu.best_dtype` finds, whatever the files hold.
+        float32, bfloat16, float16 or ``"4bit"`` (see `helpers.models.placement`), by
+        default what `helpers.models.gpu.best_dtype` finds, whatever the files hold.
     revision : str, optional
         Branch, tag or commit on the hub, as after the ``@``.
     trust_remote_code : bool
@@ -58,8 +59,9 @@ def load(
     Raises
     ------
     UserError
-        Where there is no such model or device, no network to reach it, no weights in these formats,
-        no tokenizer or chat template, or an architecture that is unknown or does not write text.
+        Where there is no such model or device, no network to reach it, no weights in
+        these formats, no tokenizer or chat template, or an architecture that is unknown
+        or does not write text.
 
     Examples
     --------
@@ -90,7 +92,9 @@ def load(
     own = found.base is None or checkpoints.has_tokenizer(found.folder)
     tokenizer = _tokenizer(found.folder if own else found.base, name, trust_remote_code)
     if chat and not tokenizer.chat_template:
-        raise UserError(f"The tokenizer of {name} has no chat template; load it with chat=False.")
+        raise UserError(
+            f"The tokenizer of {name} has no chat template; load it with chat=False."
+        )
     placed = placement.place(name, found.weights, device, dtype)
     model = _model(folder, name, auto, placed, trust_remote_code)
     if found.base is not None:
@@ -104,7 +108,9 @@ def load(
         device=placed.device,
         dtype=placed.dtype,
         max_length=_max_length(config),
-        weights_sha=found.gguf["sha256"] if found.gguf else download.checksum(found.weights),
+        weights_sha=found.gguf["sha256"]
+        if found.gguf
+        else download.checksum(found.weights),
         revision=found.revision,
         n_parameters=model.num_parameters(),
         prompt_format="chat" if chat else "bare",
@@ -128,17 +134,32 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `name, slug, revision, weights_sha, files_sha, architecture, kind, n_parameters,
-        max_length, device, dtype, quantization, device_map, prompt_format, base`; of a GGUF file
-        also `gguf` (its name, checksum and quantization), of a model on a server `server`, dicts.
+        max_length, device, dtype, quantization, device_map, prompt_format, base`; of a
+        GGUF file also `gguf` (its name, checksum and quantization), of a model on a
+        server `server`, dicts.
     """
     if not lm.at_hand:
-        kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "prompt_format")
-        return {name: getattr(lm, name) for name in kept} | {"server": lm.model.described()}
-    told = {k: v for k, v in vars(lm).items() if k not in ("model", "tokenizer", "gguf")} | {
+        kept = (
+            "name",
+            "slug",
+            "kind",
+            "n_parameters",
+            "max_length",
+            "dtype",
+            "prompt_format",
+        )
+        return {name: getattr(lm, name) for name in kept} | {
+            "server": lm.model.described()
+        }
+    told = {
+        k: v for k, v in vars(lm).items() if k not in ("model", "tokenizer", "gguf")
+    } | {
         "architecture": type(lm.model).__name__,
         "device": str(lm.device),
         "dtype": str(lm.dtype).removeprefix("torch."),
-        "device_map": sorted({str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}),
+        "device_map": sorted(
+            {str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}
+        ),
     }
     return told | ({"gguf": lm.gguf} if lm.gguf else {})
 
@@ -173,13 +194,17 @@ def _kind(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
     if config.is_encoder_decoder:
         kind, auto = "seq2seq", transformers.AutoModelForSeq2SeqLM
     classes = getattr(config, "architectures", None) or []
-    # An encoder such as BERT has a decoder's class too, but its weights were not made for it.
-    encoder_only = bool(classes) and all("MaskedLM" in c or "ForPreTraining" in c for c in classes)
+    # An encoder such as BERT has a decoder's class too, but its weights were not made
+    # for it.
+    encoder_only = bool(classes) and all(
+        "MaskedLM" in c or "ForPreTraining" in c for c in classes
+    )
     if not encoder_only or getattr(config, "is_decoder", False):
         remote = getattr(config, "auto_map", None) or {}
         if type(config) in auto._model_mapping or auto.__name__ in remote:
             return kind, auto
-        # Models of text and pictures or sound have no such class, but may continue text alone.
+        # Models of text and pictures or sound have no such class, but may continue text
+        # alone.
         own = getattr(transformers, classes[0], object) if classes else object
         if issubclass(own, transformers.GenerationMixin):
             return kind, own
@@ -239,7 +264,8 @@ def fused(model: PreTrainedModel) -> PreTrainedModel:
 
 def _max_length(config: PretrainedConfig) -> int | None:
     text = config.get_text_config(decoder=True)
-    # T5's positions are relative and have no end; its config's number is the training length.
+    # T5's positions are relative and have no end; its config's number is the training
+    # length.
     if getattr(text, "relative_attention_num_buckets", None):
         return None
     names = ("max_position_embeddings", "n_positions", "max_seq_len")

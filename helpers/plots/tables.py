@@ -100,7 +100,9 @@ def beside(
     columns = [column for column in paper.columns if column in ours]
     name += f" ({OTHER})" * other_questions
     both = pd.concat([pd.DataFrame(dict(ours), index=[name])[columns], paper[columns]])
-    texts = both.map(lambda each: each if isinstance(each, str) else interval(each, digits=digits))
+    texts = both.map(
+        lambda each: each if isinstance(each, str) else interval(each, digits=digits)
+    )
     return texts.rename_axis("model")
 
 
@@ -108,12 +110,15 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     """Write a table as CSV, Markdown and LaTeX (booktabs)."""
     flat = _flat(table)
     cells = flat.map(_markdown_cell)
-    written = flat.map(lambda value: latex.escape(value) if isinstance(value, str) else value)
+    written = flat.map(
+        lambda value: latex.escape(value) if isinstance(value, str) else value
+    )
     style = written.style.format(precision=3, na_rep="").hide(axis="index")
     style = style.format_index(lambda name: latex.escape(str(name)), axis="columns")
     texts = {
         "csv": flat.rename(columns=_csv_cell).map(_csv_cell).to_csv(index=False),
-        "md": cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True) + "\n",
+        "md": cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True)
+        + "\n",
         "tex": style.to_latex(hrules=True),
     }
     paths = [Path(folder) / f"{name}.{ending}" for ending in texts]
@@ -128,15 +133,21 @@ def _csv_cell(value: object) -> object:
     """Keep a text from being a spreadsheet's formula, and in one row."""
     if not isinstance(value, str):
         return value
-    text = value.replace("\r\n", "\n").replace("\r", "\n")  # a bare one parts rows unquoted
-    odd = text.startswith(("=", "+", "-", "@", "\t", "\n")) and not NUMBERS.fullmatch(text)
+    text = value.replace("\r\n", "\n").replace(
+        "\r", "\n"
+    )  # a bare one parts rows unquoted
+    odd = text.startswith(("=", "+", "-", "@", "\t", "\n")) and not NUMBERS.fullmatch(
+        text
+    )
     return f"'{text}" if odd else text
 
 
 def _markdown_cell(value: object) -> object:
     if isinstance(value, str):
         text = escape(" ".join(value.split()), quote=False)
-        return re.sub(r"([`|$]|(?<=])\()", r"\\\1", text)  # a bare pipe would end the cell
+        return re.sub(
+            r"([`|$]|(?<=])\()", r"\\\1", text
+        )  # a bare pipe would end the cell
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return ""
     return f"{value:.4g}" if isinstance(value, float) else value
@@ -158,12 +169,20 @@ def show(
 
 
 def styled(
-    table: pd.DataFrame, name: str, caption: str, digits: int = 3, sortable: bool = False
+    table: pd.DataFrame,
+    name: str,
+    caption: str,
+    digits: int = 3,
+    sortable: bool = False,
 ) -> Styler:
     """Return a table styled as :func:`show` does, which alone exports it."""
     flat, names = _flat(table), [name for name in table.index.names if name is not None]
-    style = flat.style.format(escape="html", precision=digits, na_rep="–").hide(axis="index")
-    style = style.format_index(escape="html", axis="columns").set_caption(escape(caption))
+    style = flat.style.format(escape="html", precision=digits, na_rep="–").hide(
+        axis="index"
+    )
+    style = style.format_index(escape="html", axis="columns").set_caption(
+        escape(caption)
+    )
     style = style.set_properties(subset=names, **{"font-weight": "bold"})
     columns = []
     for place, kind in enumerate(flat.dtypes):
@@ -193,4 +212,6 @@ def _flat(table: pd.DataFrame) -> pd.DataFrame:
     """Turn a named index into columns and drop another; lists become their text."""
     named = any(name is not None for name in table.index.names)
     flat = table.reset_index(drop=not named)
-    return flat.map(lambda value: value if pd.api.types.is_scalar(value) else str(value))
+    return flat.map(
+        lambda value: value if pd.api.types.is_scalar(value) else str(value)
+    )

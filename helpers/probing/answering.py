@@ -28,7 +28,10 @@ def answered(
     batch_size: int | None = None,
 ) -> dict[Row | Task, Result]:
     """Return the result of each row that has something to score, and of each task."""
-    rows, tasks = [row for row in dict.fromkeys(rows) if row.scored], list(dict.fromkeys(tasks))
+    rows, tasks = (
+        [row for row in dict.fromkeys(rows) if row.scored],
+        list(dict.fromkeys(tasks)),
+    )
     identity = caches.identity(model) if cache is not None else ""
     said = (VERSION, rules.max_new_tokens, rules.stop, rules.ends) if rules else ()
 
@@ -45,8 +48,14 @@ def answered(
         if texts and alone and scorer.joins:
             anchored = {Task(r.ids[: r.start], r.source, r.scored): r for r in alone}
             both = {task: anchored[task] for task in texts if task in anchored}
-        for done in scorer.texts(texts, rules, batch_size, both.keys()) if texts else ():
-            scores = {both[text.task]: Result(text.scored) for text in done if text.task in both}
+        for done in (
+            scorer.texts(texts, rules, batch_size, both.keys()) if texts else ()
+        ):
+            scores = {
+                both[text.task]: Result(text.scored)
+                for text in done
+                if text.task in both
+            }
             yield scores | {text.task: _result(text) for text in done}
         for row in both.values():
             del alone[row]
@@ -86,5 +95,7 @@ def _result(text: Text) -> Result:
     anchors = text.anchor_logprobs[: text.kept + 1]
     past_end = [float("-inf")] * (len(text.task.anchor) - len(anchors))
     return Result(
-        logprobs=tuple(text.logprobs), ids=tuple(text.ids), anchor_logprobs=(*anchors, *past_end)
+        logprobs=tuple(text.logprobs),
+        ids=tuple(text.ids),
+        anchor_logprobs=(*anchors, *past_end),
     )

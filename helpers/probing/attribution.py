@@ -14,7 +14,8 @@ from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing
 
-# Points of the path that are forwarded together, fewer where memory is short; more only costs it.
+# Points of the path that are forwarded together, fewer where memory is short; more only
+# costs it.
 POINTS = 10
 STEPS = (50, 200)  # points of the integral, tried in this order
 TOLERANCE = 0.05  # of the change of probability: a larger error has not converged
@@ -29,12 +30,15 @@ def attribute(
             f"Attribution needs a model's weights, and {model.name} is on a server; load the model "
             "here, or turn attribution off."
         )
-    row = tokens.rows(model, [prompt], [continuation], [("the prompt", repr(prompt))])[0]
+    row = tokens.rows(model, [prompt], [continuation], [("the prompt", repr(prompt))])[
+        0
+    ]
     tokens.check_length(model, row, f"The prompt {prompt!r}")
     with _wrapped(model, row) as wrapped:
 
         def run(rows: list[Row], points: int) -> Iterator[dict[Row, Any]]:
-            # The texts only name what `_encoder` returns; inseq insists that one starts the other.
+            # The texts only name what `_encoder` returns; inseq insists that one starts
+            # the other.
             found = wrapped.attribute(
                 "prompt",
                 "prompt and continuation",
@@ -53,7 +57,10 @@ def attribute(
     values = found.target_attributions if causal else found.source_attributions
     values = values.detach().float().cpu()  # shape (inputs, steps, embedding)
     errors = found.step_scores["deltas"].detach().float().cpu().flatten()
-    names, said = tokens.pieces(model, row.source or row.ids), tokens.pieces(model, row.scored)
+    names, said = (
+        tokens.pieces(model, row.source or row.ids),
+        tokens.pieces(model, row.scored),
+    )
     records = []
     for step, step_token in enumerate(said):
         seen = len(row.source) or row.start + step
@@ -61,30 +68,37 @@ def attribute(
         norms = part.norm(dim=-1)
         shares = norms / norms.sum().clamp_min(torch.finfo(norms.dtype).tiny)
         change = float(part.sum() - errors[step])
-        for position, (score, share) in enumerate(zip(part.sum(-1).tolist(), shares.tolist())):
-            records.append((step, step_token, position, names[position], score, share, change))
+        for position, (score, share) in enumerate(
+            zip(part.sum(-1).tolist(), shares.tolist())
+        ):
+            records.append(
+                (step, step_token, position, names[position], score, share, change)
+            )
     columns = ["step", "step_token", "position", "token", "score", "norm", "change"]
     return pd.DataFrame(records, columns=columns)
 
 
-def attribute_well(model: LanguageModel, prompt: str, continuation: str) -> pd.DataFrame:
+def attribute_well(
+    model: LanguageModel, prompt: str, continuation: str
+) -> pd.DataFrame:
     r"""Attribute the probability of each token of a forced continuation to the tokens before it.
 
-    Integrated gradients (Sundararajan et al., 2017, equation 1) over the input embeddings, through
-    the inseq library, from a baseline of unknown tokens:
+    Integrated gradients (Sundararajan et al., 2017, equation 1) over the input
+    embeddings, through the inseq library, from a baseline of unknown tokens:
 
     .. math:: a_i = \sum_d (x_{id} - x'_{id}) \int_0^1
               \frac{\partial P(w_l \mid x' + \alpha (x - x'))}{\partial x_{id}} \, d\alpha
 
-    The scores of one step sum to the probability given the prompt less that given the baseline, up
-    to the error of the integral; it is taken with more points (`STEPS`) until it has
+    The scores of one step sum to the probability given the prompt less that given the
+    baseline, up to the error of the integral; it is taken with more points (`STEPS`)
+    until it has
     :func:`converged`, and as it is where it never does.
 
     Returns one row a pair of a continuation's token and an input token before it (for a
-    sequence-to-sequence model: of the encoder): `step`, `step_token`, `position`, `token`, `score`
-    (signed: positive raises the probability), `norm` (length of the attribution's vector over the
-    embedding as a share of the step's sum, what inseq shows) and the step's `change`, which the
-    scores should sum to.
+    sequence-to-sequence model: of the encoder): `step`, `step_token`, `position`,
+    `token`, `score` (signed: positive raises the probability), `norm` (length of the
+    attribution's vector over the embedding as a share of the step's sum, what inseq
+    shows) and the step's `change`, which the scores should sum to.
     """
     for n_steps in STEPS:
         table = attribute(model, prompt, continuation, n_steps)
@@ -95,7 +109,9 @@ def attribute_well(model: LanguageModel, prompt: str, continuation: str) -> pd.D
 
 def converged(table: pd.DataFrame) -> bool:
     """Say whether the scores of each step sum to the change that they divide."""
-    steps = table.groupby("step").agg(score=("score", "sum"), change=("change", "first"))
+    steps = table.groupby("step").agg(
+        score=("score", "sum"), change=("change", "first")
+    )
     errors = (steps["score"] - steps["change"]).abs()
     return bool((errors <= TOLERANCE * steps["change"].abs().max()).all())
 
@@ -110,7 +126,10 @@ def _wrapped(model: LanguageModel, row: Row) -> Iterator[Any]:
             "Attribution needs inseq; install it (pip install inseq==0.7.1)."
         ) from error
     logging.getLogger("inseq").setLevel(logging.ERROR)
-    config, needs = model.model.config, [w.requires_grad for w in model.model.parameters()]
+    config, needs = (
+        model.model.config,
+        [w.requires_grad for w in model.model.parameters()],
+    )
     model.model.config = copy.deepcopy(config)
     model.model.requires_grad_(False)
     wrapped = None
@@ -149,7 +168,9 @@ def _encoder(model: LanguageModel, row: Row) -> Any:
             input_ids=tensor,
             input_tokens=[tokens.pieces(model, ids)],
             attention_mask=torch.ones_like(tensor),
-            baseline_ids=baseline.to(model.device) if settings.get("return_baseline") else None,
+            baseline_ids=baseline.to(model.device)
+            if settings.get("return_baseline")
+            else None,
         )
 
     return encode

@@ -1,7 +1,7 @@
 """Finished results of a model on disk, so that an interrupted run goes on where it stopped.
 
-Each parquet file of a cache is renamed to the checksum of its content once it is whole; each row
-carries the hash of all that decides it.
+Each parquet file of a cache is renamed to the checksum of its content once it is whole;
+each row carries the hash of all that decides it.
 """
 
 import contextlib
@@ -38,8 +38,15 @@ PATTERN = "answers-*.parquet"
 CHUNK_ROWS = 500
 CHUNK_SECONDS = 5.0
 MOST_FILES = 64
-# Settings of a config that say where and with what it was saved, not what the model computes.
-INCIDENTAL = {"_name_or_path", "dtype", "torch_dtype", "transformers_version", "use_cache"}
+# Settings of a config that say where and with what it was saved, not what the model
+# computes.
+INCIDENTAL = {
+    "_name_or_path",
+    "dtype",
+    "torch_dtype",
+    "transformers_version",
+    "use_cache",
+}
 
 
 @dataclass(frozen=True)
@@ -55,11 +62,25 @@ def identity(model: LanguageModel) -> str:
     """Return a hash of all that decides a model's numbers; of a server, its name and sample."""
     if isinstance(model.model, Server):
         server = model.model
-        told = "server", server.address.model, server.fingerprint, server.version, server.settings
+        told = (
+            "server",
+            server.address.model,
+            server.fingerprint,
+            server.version,
+            server.settings,
+        )
         told = *told, model.files_sha
     else:
-        config = {k: v for k, v in model.model.config.to_dict().items() if k not in INCIDENTAL}
-        told = model.weights_sha, model.files_sha, str(model.dtype), model.quantization, model.kind
+        config = {
+            k: v for k, v in model.model.config.to_dict().items() if k not in INCIDENTAL
+        }
+        told = (
+            model.weights_sha,
+            model.files_sha,
+            str(model.dtype),
+            model.quantization,
+            model.kind,
+        )
         told = *told, config
     text = json.dumps((*told, identities.versions()), sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -67,7 +88,8 @@ def identity(model: LanguageModel) -> str:
 
 def key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:
     """Return the key of a result: a hash of the model's identity and all that the model reads."""
-    # The many ids as bytes, behind what ends where it ends: five times faster than as text.
+    # The many ids as bytes, behind what ends where it ends: five times faster than as
+    # text.
     found = hashlib.sha256(json.dumps((model_identity, *parts)).encode())
     found.update(array("I", ids))
     return found.hexdigest()

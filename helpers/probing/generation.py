@@ -27,14 +27,15 @@ def generate(
 ) -> pd.DataFrame:
     r"""Return the most probable next tokens after each prompt, one after another.
 
-    A continuation ends at the model's end-of-text token, before the first stop string, or after
-    `max_new_tokens`. With anchors, each step also reads
+    A continuation ends at the model's end-of-text token, before the first stop string,
+    or after `max_new_tokens`. With anchors, each step also reads
 
     .. math:: \log P(a_l \mid \text{prompt}, \hat w_1, \dots, \hat w_{l-1})
 
-    for the anchor's l-th token after the model's own tokens (the free-running reading of MONITOR's
-    released code). It is minus infinity (probability 0) once the continuation has ended; the step
-    that ends it still counts. An anchor's tokens are those that `score` would score.
+    for the anchor's l-th token after the model's own tokens (the free-running reading
+    of MONITOR's released code). It is minus infinity (probability 0) once the
+    continuation has ended; the step that ends it still counts. An anchor's tokens are
+    those that `score` would score.
 
     Parameters
     ----------
@@ -52,23 +53,30 @@ def generate(
     Returns
     -------
     DataFrame
-        The prompts (columns and index kept) with `text`, `tokens` (list of str), `logprobs` (list
-        of float, one a token), `read` and, with anchors, `anchor_logprobs` (one a token of it).
+        The prompts (columns and index kept) with `text`, `tokens` (list of str),
+        `logprobs` (list of float, one a token), `read` and, with anchors,
+        `anchor_logprobs` (one a token of it).
 
     Raises
     ------
     UserError
-        Where the column `prompt` is missing, anchors do not match prompts, or prompt and new
-        tokens are longer than the model's context.
+        Where the column `prompt` is missing, anchors do not match prompts, or prompt
+        and new tokens are longer than the model's context.
     """
     if isinstance(prompts, str):
         raise UserError("The prompts are one text: give a list, such as [prompt].")
-    frame = prompts if isinstance(prompts, pd.DataFrame) else pd.DataFrame({"prompt": [*prompts]})
+    frame = (
+        prompts
+        if isinstance(prompts, pd.DataFrame)
+        else pd.DataFrame({"prompt": [*prompts]})
+    )
     scoring.check_texts(frame, ["prompt"])
     rules = _rules(model, max_new_tokens, stop)
     texts, reads = _tasks(model, list(frame["prompt"]), anchors, rules)
     shown = "generate" if progress else ""
-    found = answered(model, (), [*texts, *(reads or [])], rules, cache, shown, batch_size)
+    found = answered(
+        model, (), [*texts, *(reads or [])], rules, cache, shown, batch_size
+    )
     results = [found[task] for task in texts]
     said = [_said(model, task, result, rules) for task, result in zip(texts, results)]
     columns = {
@@ -78,8 +86,12 @@ def generate(
         "read": tokens.read(model, list(frame["prompt"])),
     }
     if reads is not None:
-        columns["anchor_logprobs"] = [list(found[task].anchor_logprobs) for task in reads]
-    made = frame.assign(**{k: scoring.column(v, frame.index) for k, v in columns.items()})
+        columns["anchor_logprobs"] = [
+            list(found[task].anchor_logprobs) for task in reads
+        ]
+    made = frame.assign(
+        **{k: scoring.column(v, frame.index) for k, v in columns.items()}
+    )
     scoring.count(lambda: scoring.work(model, scoring.spoken(model, made)))
     return made
 
@@ -96,9 +108,10 @@ def score_and_generate(
 ) -> pd.DataFrame:
     """Score continuations as `score` does, and continue their prompts as `generate` does.
 
-    A model that takes packs reads each prompt once for both (of atlas-s and 200 facts of MONITOR,
-    31,014 tokens go through the model instead of 54,816). The results are those of the two
-    functions (float32 to 1e-5, the same texts), and each finds the other's in the cache.
+    A model that takes packs reads each prompt once for both (of atlas-s and 200 facts
+    of MONITOR, 31,014 tokens go through the model instead of 54,816). The results are
+    those of the two functions (float32 to 1e-5, the same texts), and each finds the
+    other's in the cache.
 
     Parameters
     ----------
@@ -113,8 +126,8 @@ def score_and_generate(
     Returns
     -------
     DataFrame
-        What `score` returns, with `text` (str) and `anchor_logprobs` (list of float); these are
-        missing where the prompt is not continued.
+        What `score` returns, with `text` (str) and `anchor_logprobs` (list of float);
+        these are missing where the prompt is not continued.
 
     Raises
     ------
@@ -125,7 +138,9 @@ def score_and_generate(
     scoring.check_lengths(model, probes, rows)
     rules = _rules(model, max_new_tokens, stop)
     wanted = probes if spoken is None else probes[list(spoken)]
-    texts, reads = _tasks(model, list(wanted["prompt"]), list(wanted["continuation"]), rules)
+    texts, reads = _tasks(
+        model, list(wanted["prompt"]), list(wanted["continuation"]), rules
+    )
     shown = "score and generate" if progress else ""
     found = answered(model, rows, [*texts, *reads], rules, cache, shown, batch_size)
     made = scoring.scored(model, probes, rows, found)
@@ -136,7 +151,9 @@ def score_and_generate(
     said = {name: scoring.column(values, wanted.index) for name, values in said.items()}
     made = made.assign(**pd.DataFrame(said).reindex(made.index))
     scoring.count(
-        lambda: scoring.work(model, probes, scoring.spoken(model, made.loc[wanted.index]))
+        lambda: scoring.work(
+            model, probes, scoring.spoken(model, made.loc[wanted.index])
+        )
     )
     return made
 
@@ -155,7 +172,10 @@ def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Ru
 
 
 def _tasks(
-    model: LanguageModel, prompts: list[str], anchors: Sequence[str] | None, rules: Rules
+    model: LanguageModel,
+    prompts: list[str],
+    anchors: Sequence[str] | None,
+    rules: Rules,
 ) -> tuple[list[Task], list[Task] | None]:
     """Return what gives the texts, and what reads the anchors, where there are any."""
     distinct = list(dict.fromkeys(prompts))
@@ -166,7 +186,9 @@ def _tasks(
     else:
         texts = [Task(found[prompt]) for prompt in prompts]
         if empty := [prompt for prompt in distinct if not found[prompt]]:
-            raise UserError(f"The prompt {empty[0]!r} has no tokens to start from; give some text.")
+            raise UserError(
+                f"The prompt {empty[0]!r} has no tokens to start from; give some text."
+            )
     reads = None
     if anchors is not None:
         if len(anchors) != len(prompts):
@@ -176,7 +198,8 @@ def _tasks(
         names = [f"prompt {pair!r}" for pair in zip(prompts, anchors)]
         rows = tokens.rows(model, prompts, list(anchors), names)
         reads = [Task(row.ids[: row.start], row.source, row.scored) for row in rows]
-        # Where the anchor is read from the prompt's end, one run gives the text and the anchor.
+        # Where the anchor is read from the prompt's end, one run gives the text and the
+        # anchor.
         texts = [r if r.ids == t.ids else t for t, r in zip(texts, reads)]
     for task in dict.fromkeys([*texts, *(reads or [])]):
         row = Row(task.ids, 0, task.source)
@@ -185,7 +208,9 @@ def _tasks(
     return texts, reads
 
 
-def _said(model: LanguageModel, task: Task, result: Result, rules: Rules) -> tuple[str, int]:
+def _said(
+    model: LanguageModel, task: Task, result: Result, rules: Rules
+) -> tuple[str, int]:
     """Return the text of a result, and how many of its tokens carry it."""
     found = decoding.cut(model, task, result.ids, rules.stop)
     return found or (decoding.decode(model, task, result.ids), len(result.ids))

@@ -36,7 +36,9 @@ def same_meaning(
         return pd.Series(dtype=bool)
     prompts = [
         matches(question, answers, text)
-        for question, answers, text in zip(rows["question"], rows["answers"], rows["text"])
+        for question, answers, text in zip(
+            rows["question"], rows["answers"], rows["text"]
+        )
     ]
     probes = [
         (index, "match", option, prompt, word)
@@ -44,7 +46,9 @@ def same_meaning(
         for option, word in enumerate(VERDICTS)
     ]
     columns = ["item", "variant", "option", "prompt", "continuation"]
-    answers = score(judge, pd.DataFrame(probes, columns=columns), cache=cache, progress=False)
+    answers = score(
+        judge, pd.DataFrame(probes, columns=columns), cache=cache, progress=False
+    )
     yes, no = answers["logprobs"].map(sum).to_numpy(dtype=float).reshape(-1, 2).T
     return pd.Series(yes > no, index=rows.index)
 
@@ -61,23 +65,41 @@ def changes_with_time(
     """Return what asks a judge which questions' answers change every year, for `seen_qa`."""
 
     def ask(questions: Sequence[str]) -> list[bool]:
-        blocks = [list(questions[i : i + _BLOCK]) for i in range(0, len(questions), _BLOCK)]
-        listed = ["".join(f"{n}. {text}\n" for n, text in enumerate(b, 1)) for b in blocks]
+        blocks = [
+            list(questions[i : i + _BLOCK]) for i in range(0, len(questions), _BLOCK)
+        ]
+        listed = [
+            "".join(f"{n}. {text}\n" for n, text in enumerate(b, 1)) for b in blocks
+        ]
         prompts = [f"{TEXTS['changing']}{lines}Index:\n" for lines in listed]
-        texts = generate(judge, prompts, max_new_tokens=80, cache=cache, progress=False)["text"]
+        texts = generate(
+            judge, prompts, max_new_tokens=80, cache=cache, progress=False
+        )["text"]
         named = [set(re.findall(r"\d+", text.partition("\n")[0])) for text in texts]
-        return [str(n) in said for b, said in zip(blocks, named) for n in range(1, len(b) + 1)]
+        return [
+            str(n) in said
+            for b, said in zip(blocks, named)
+            for n in range(1, len(b) + 1)
+        ]
 
     return ask
 
 
 def distractors(
-    judge: LanguageModel, responses: pd.DataFrame, n: int = 20, cache: str | Path | None = None
+    judge: LanguageModel,
+    responses: pd.DataFrame,
+    n: int = 20,
+    cache: str | Path | None = None,
 ) -> list[list[str]]:
     """Let a model write up to n wrong answers that look like each response."""
     rows = zip(responses["question"], responses["text"])
     head = TEXTS["distractors"].format(n=n)
-    prompts = [f"{head}QUESTION: {asked}\nANSWER: {text.strip()}\nWRONG:" for asked, text in rows]
-    texts = generate(judge, prompts, max_new_tokens=12 * n, cache=cache, progress=False)["text"]
+    prompts = [
+        f"{head}QUESTION: {asked}\nANSWER: {text.strip()}\nWRONG:"
+        for asked, text in rows
+    ]
+    texts = generate(
+        judge, prompts, max_new_tokens=12 * n, cache=cache, progress=False
+    )["text"]
     lists = ([part.strip(" .\n") for part in text.split(";")] for text in texts)
     return [list(dict.fromkeys(filter(None, parts)))[:n] for parts in lists]

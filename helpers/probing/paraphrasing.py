@@ -15,11 +15,14 @@ def paraphrase(
 ) -> list[list[str]]:
     """Return up to n different paraphrases of each text, the likeliest first, none the text itself.
 
-    The model follows "paraphrase: ...", as ``humarin/chatgpt_paraphraser_on_T5_base`` does (Vorobev
-    and Kuznetsov 2023). There are fewer than n where beams end in the same words.
+    The model follows "paraphrase: ...", as ``humarin/chatgpt_paraphraser_on_T5_base``
+    does (Vorobev and Kuznetsov 2023). There are fewer than n where beams end in the
+    same words.
     """
     if model.kind != "seq2seq":
-        raise UserError(f"{model.name} is no paraphraser: give a sequence-to-sequence model.")
+        raise UserError(
+            f"{model.name} is no paraphraser: give a sequence-to-sequence model."
+        )
     if n < 1:
         raise UserError(f"The number of paraphrases must be at least 1, not {n}.")
     return [_one(model, text, n, max_new_tokens) for text in texts]
@@ -36,6 +39,9 @@ def _one(model: LanguageModel, text: str, n: int, max_new_tokens: int) -> list[s
             max_new_tokens=max_new_tokens,
             do_sample=False,
         )
-    told = [line.strip() for line in model.tokenizer.batch_decode(found, skip_special_tokens=True)]
+    told = [
+        line.strip()
+        for line in model.tokenizer.batch_decode(found, skip_special_tokens=True)
+    ]
     different = dict.fromkeys(line for line in told if line and line != text)
     return list(different)[:n]

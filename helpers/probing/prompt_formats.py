@@ -44,7 +44,9 @@ def choose(
     table = pd.DataFrame(columns=COUNTS)
     if wanted == "auto":
         table = trial(lm, dataset, facts, seed, rule, cache)
-        best = table.sort_values(["coverage", "accuracy"], ascending=False, kind="stable")
+        best = table.sort_values(
+            ["coverage", "accuracy"], ascending=False, kind="stable"
+        )
         wanted = best.index[0] if table["coverage"].any() else "bare"
     chosen = _in_format(lm, wanted)
     return Chosen(chosen, wrapper(chosen, dataset, facts, seed), table)
@@ -69,7 +71,9 @@ def sentence(lm: LanguageModel, table: pd.DataFrame) -> str:
     )
 
 
-def wrapper(lm: LanguageModel, dataset: str, facts: pd.DataFrame, seed: int = 0) -> Wrap:
+def wrapper(
+    lm: LanguageModel, dataset: str, facts: pd.DataFrame, seed: int = 0
+) -> Wrap:
     """Return what puts the questions of a table of probes into a model's prompt format."""
     shots = None
     if lm.prompt_format == "shots":
@@ -97,7 +101,9 @@ def trial(
         if asked.chat and not lm.tokenizer.chat_template:
             continue
         table = wrapper(asked, dataset, facts, seed)(probes)
-        longest = max(map(len, tokens.prompt_ids(asked, list(table["prompt"]))), default=0)
+        longest = max(
+            map(len, tokens.prompt_ids(asked, list(table["prompt"]))), default=0
+        )
         if lm.max_length is not None and longest + LENGTH > lm.max_length:
             continue
         said = generate(asked, table, LENGTH, cache=cache, progress=False)
@@ -105,7 +111,9 @@ def trial(
         right = marks.groupby("variant")["right"].sum()
         stopped = (marks["tokens"].map(len) < LENGTH).sum()
         rows[name] = (len(few), right.get("right", 0), right.get("frame0", 0), stopped)
-    return pd.DataFrame.from_dict(rows, orient="index", columns=COUNTS).rename_axis("format")
+    return pd.DataFrame.from_dict(rows, orient="index", columns=COUNTS).rename_axis(
+        "format"
+    )
 
 
 def _in_format(lm: LanguageModel, name: str) -> LanguageModel:

@@ -30,38 +30,43 @@ def score(
 
     .. math:: \log P(w_l \mid \text{prompt}, w_1, \dots, w_{l-1}), \quad l = 1, \dots, L
 
-    Prompt and continuation are tokenised as one string; all options of one (item, variant) are
-    scored from the same token on, the first at which any of them leaves the tokens of the prompt
-    alone. For a sequence-to-sequence model the encoder reads the prompt and the decoder the
-    continuation. The values do not depend on order, batch size or padding (float32: 1e-5).
+    Prompt and continuation are tokenised as one string; all options of one (item,
+    variant) are scored from the same token on, the first at which any of them leaves
+    the tokens of the prompt alone. For a sequence-to-sequence model the encoder reads
+    the prompt and the decoder the continuation. The values do not depend on order,
+    batch size or padding (float32: 1e-5).
 
-    A prompt may be empty. Where the tokenizer puts no token before a text (GPT-2), nothing then
-    comes before the continuation's first token, which is not scored; do not compare options so.
+    A prompt may be empty. Where the tokenizer puts no token before a text (GPT-2),
+    nothing then comes before the continuation's first token, which is not scored; do
+    not compare options so.
 
     Parameters
     ----------
     model : LanguageModel
     probes : DataFrame
-        With columns `prompt, continuation` and `item, variant, option`; others are kept. Without
-        these three, each prompt is an item, and its continuations are the options.
+        With columns `prompt, continuation` and `item, variant, option`; others are
+        kept. Without these three, each prompt is an item, and its continuations are the
+        options.
     cache : str or Path, optional
         Folder of finished results; a run that was interrupted goes on from there.
     progress : bool
         Whether a line on stderr tells what is done.
     batch_size : int, optional
-        The most rows of one forward pass, for models that are scored in batches (see `method`).
+        The most rows of one forward pass, for models that are scored in batches (see
+        `method`).
 
     Returns
     -------
     DataFrame
-        The probes with `logprobs` (list of float, natural logarithm, at most 0, one a token; higher
-        is more probable), `tokens` (list of str) and `read` (str, what was read before).
+        The probes with `logprobs` (list of float, natural logarithm, at most 0, one a
+        token; higher is more probable), `tokens` (list of str) and `read` (str, what
+        was read before).
 
     Raises
     ------
     UserError
-        Where a column is missing, a continuation has nothing to score, a text is longer than the
-        model's context, or a probability is not a number.
+        Where a column is missing, a continuation has nothing to score, a text is longer
+        than the model's context, or a probability is not a number.
 
     Examples
     --------
@@ -90,10 +95,10 @@ def score_sentences(
 
     .. math:: \log P(w_1, \dots, w_L) = \sum_l \log P(w_l \mid w_1, \dots, w_{l-1})
 
-    Each text is read as it is, without a chat template. Where the tokenizer puts no token before a
-    text (GPT-2), its first token has no probability: it is not scored, and the sum begins with the
-    second. The end of the text is not scored. A sequence-to-sequence model encodes an empty text,
-    and its decoder reads these.
+    Each text is read as it is, without a chat template. Where the tokenizer puts no
+    token before a text (GPT-2), its first token has no probability: it is not scored,
+    and the sum begins with the second. The end of the text is not scored. A
+    sequence-to-sequence model encodes an empty text, and its decoder reads these.
 
     Parameters
     ----------
@@ -106,16 +111,17 @@ def score_sentences(
     Returns
     -------
     DataFrame
-        One row a text, in order: `text`; `n_tokens` (int, those that are scored); `logprob` (sum,
-        natural logarithm, at most 0) and `mean` (a token; its exponential with the sign changed is
-        the perplexity), not numbers where no token is scored; `logprobs` and `tokens` (lists);
-        `unscored` (the first token where it is not scored, else "").
+        One row a text, in order: `text`; `n_tokens` (int, those that are scored);
+        `logprob` (sum, natural logarithm, at most 0) and `mean` (a token; its
+        exponential with the sign changed is the perplexity), not numbers where no token
+        is scored; `logprobs` and `tokens` (lists); `unscored` (the first token where it
+        is not scored, else "").
 
     Raises
     ------
     UserError
-        Where a text is empty, no string, or longer than the model's context, or a probability is
-        not a number.
+        Where a text is empty, no string, or longer than the model's context, or a
+        probability is not a number.
 
     Examples
     --------
@@ -128,7 +134,9 @@ def score_sentences(
     texts = list(texts)
     for place, text in enumerate(texts):
         if not isinstance(text, str) or not text:
-            raise UserError(f"Text {place} is {text!r}: give a string that is not empty.")
+            raise UserError(
+                f"Text {place} is {text!r}: give a string that is not empty."
+            )
     rows = tokens.sentences(model, texts)
     for place, row in enumerate(rows):
         tokens.check_length(model, row, f"Text {place}")
@@ -161,7 +169,8 @@ def work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
     Returns
     -------
     dict
-        `probes`, `tokens` (of all one by one), `forwarded` (by a model that takes packs).
+        `probes`, `tokens` (of all one by one), `forwarded` (by a model that takes
+        packs).
     """
     return _work(model, [row for some in probes for row in prepared(model, some)[1]])
 
@@ -177,7 +186,9 @@ def spoken(model: LanguageModel, texts: pd.DataFrame) -> pd.DataFrame:
     return numbered
 
 
-def prepared(model: LanguageModel, probes: pd.DataFrame) -> tuple[pd.DataFrame, list[Row]]:
+def prepared(
+    model: LanguageModel, probes: pd.DataFrame
+) -> tuple[pd.DataFrame, list[Row]]:
     """Return probes with all of their names, and their rows."""
     check_texts(probes, TEXTS)
     if not set(NAMES) & set(probes.columns):
@@ -204,7 +215,10 @@ def check_lengths(model: LanguageModel, probes: pd.DataFrame, rows: list[Row]) -
 
 
 def scored(
-    model: LanguageModel, probes: pd.DataFrame, rows: list[Row], found: Mapping[Row, Result]
+    model: LanguageModel,
+    probes: pd.DataFrame,
+    rows: list[Row],
+    found: Mapping[Row, Result],
 ) -> pd.DataFrame:
     """Return probes with the results of their rows."""
     return probes.assign(
@@ -251,7 +265,9 @@ def check_texts(frame: pd.DataFrame, needed: Sequence[str]) -> None:
     for name in needed:
         for row, text in zip(frame.index, frame[name]):
             if not isinstance(text, str):
-                raise UserError(f"Row {row} of the probes has the {name} {text!r}; give a string.")
+                raise UserError(
+                    f"Row {row} of the probes has the {name} {text!r}; give a string."
+                )
 
 
 def column(values: list, index: pd.Index) -> pd.Series:

@@ -1,7 +1,8 @@
 """Multiple-choice questions that ask again for a response, among answers like it.
 
-K questions of five options: the response, three distractors and "unsure", in a drawn order (Zheng,
-Lapata and Pan 2024, section 3.3). The wording is ours: the paper does not print its own.
+K questions of five options: the response, three distractors and "unsure", in a drawn
+order (Zheng, Lapata and Pan 2024, section 3.3). The wording is ours: the paper does not
+print its own.
 """
 
 import zlib
@@ -26,7 +27,9 @@ def distractors(
     """Draw wrong answers to each response from its pool, by seed, item and text alone."""
     spelt = {name: {spelling(answer): answer for answer in pool[name]} for name in pool}
     found = []
-    for item, text, name in zip(responses["item"], responses["text"], responses["pool"]):
+    for item, text, name in zip(
+        responses["item"], responses["text"], responses["pool"]
+    ):
         others = spelt.get(name, {})
         said = spelling(text.strip())
         wrong = [answer for key, answer in others.items() if key and key != said]
@@ -36,7 +39,11 @@ def distractors(
 
 
 def choices(
-    responses: pd.DataFrame, k: int = 20, n_options: int = 5, by: str = "text", seed: int = 0
+    responses: pd.DataFrame,
+    k: int = 20,
+    n_options: int = 5,
+    by: str = "text",
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Make K multiple-choice questions of every response that has distractors enough."""
     if k < 1 or not 3 <= n_options <= len(LETTERS):
@@ -58,13 +65,23 @@ def choices(
             if by == "text":
                 prompt = choose_below(said.question, shown)
             else:
-                lines = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, shown))
+                lines = "".join(
+                    f"{letter}. {text}\n" for letter, text in zip(LETTERS, shown)
+                )
                 prompt = f"QUESTION: {said.question}\n{lines}ANSWER:"
             for option, (place, text) in enumerate(zip(order, shown)):
                 word = text if by == "text" else LETTERS[option]
                 head = (said.item, f"mc{number}", option, prompt, f" {word}")
                 rows.append((*head, bool(place == 0), text))
-    columns = ["item", "variant", "option", "prompt", "continuation", "correct", "shown"]
+    columns = [
+        "item",
+        "variant",
+        "option",
+        "prompt",
+        "continuation",
+        "correct",
+        "shown",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -76,4 +93,6 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _random(seed: int, item: str, text: str, part: int) -> np.random.Generator:
-    return np.random.default_rng([seed, part, zlib.crc32(f"{item}\n{text.strip()}".encode())])
+    return np.random.default_rng(
+        [seed, part, zlib.crc32(f"{item}\n{text.strip()}".encode())]
+    )

@@ -1,7 +1,7 @@
 """The fixed texts around questions, options and pairs, shared by chapters and training.
 
-The instruction and QUESTION/ANSWER lines are from Zheng, Lapata and Pan 2024, Table 6, separators
-from Wu et al. 2025, Figure 4, and some more.
+The instruction and QUESTION/ANSWER lines are from Zheng, Lapata and Pan 2024, Table 6,
+separators from Wu et al. 2025, Figure 4, and some more.
 """
 
 import string
@@ -12,7 +12,9 @@ from pathlib import Path
 
 from helpers import UserError
 
-TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
+TEXTS = tomllib.loads(
+    Path(__file__).with_name("texts.toml").read_text(encoding="utf-8")
+)
 INSTRUCTION, UNSURE = TEXTS["instruction"], TEXTS["unsure"]
 # Name of a separator: what stands between subject and object, and between two pairs.
 SEPARATORS = {name: tuple(parts) for name, parts in TEXTS["separators"].items()}
@@ -26,7 +28,11 @@ def shot(question: str, answer: str = "") -> str:
 
 def choose_before(question: str, options: Sequence[str]) -> str:
     """Return a question after its options in one sentence: "Peru, France or Chad? ..."."""
-    shown = ", ".join(options[:-1]) + f" or {options[-1]}" if len(options) > 1 else options[0]
+    shown = (
+        ", ".join(options[:-1]) + f" or {options[-1]}"
+        if len(options) > 1
+        else options[0]
+    )
     return f"{shown}? {question}"
 
 
@@ -54,7 +60,9 @@ def lettered(question: str, options: Sequence[str]) -> str:
 def letter(place: int) -> str:
     """Return the letter of an option, A for 0; there are 26."""
     if place >= 26:
-        raise UserError("An item has more than 26 options, and there are no letters for the rest.")
+        raise UserError(
+            "An item has more than 26 options, and there are no letters for the rest."
+        )
     return string.ascii_uppercase[place]
 
 
@@ -64,7 +72,9 @@ STYLES = {
     "options": Style(choose_below),
     "text": Style(lambda question, options: question, between="\n\n"),
     "question": Style(lambda question, options: f"Q: {question}\nA:", between="\n\n"),
-    "claim": Style(lambda question, options: f"Claim: {question}\nLabel:", between="\n\n"),
+    "claim": Style(
+        lambda question, options: f"Claim: {question}\nLabel:", between="\n\n"
+    ),
     "letters": Style(lettered, between="\n\n", letters=True),
     "medhalt": Style(lettered, between="\n\n", head=TEXTS["medhalt"], letters=True),
 }
@@ -79,6 +89,12 @@ def continuations(style: Style, options: Sequence[str]) -> list[str]:
     return [f" {text}" for text in options]
 
 
-def demonstrate(style: Style, question: str, options: Sequence[str], answer: int) -> str:
+def demonstrate(
+    style: Style, question: str, options: Sequence[str], answer: int
+) -> str:
     """Return a question with its answer, as an example that stands before another question."""
-    return style.ask(question, options) + continuations(style, options)[answer] + style.between
+    return (
+        style.ask(question, options)
+        + continuations(style, options)[answer]
+        + style.between
+    )

@@ -1,10 +1,12 @@
 """Facts to probes: one row for every prompt and continuation that a model is to score.
 
-A frame is a sentence with ``[X]`` for the subject and, in cloze and fact-checking frames, ``[Y]``
-for the object. A context is one entity put before the question: "France. Which ...?"; ours beside
-the paper's is an unrelated word, which could not be an answer.
+A frame is a sentence with ``[X]`` for the subject and, in cloze and fact-checking
+frames, ``[Y]`` for the object. A context is one entity put before the question:
+"France. Which ...?"; ours beside the paper's is an unrelated word, which could not be
+an answer.
 
-Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", Table 1.
+Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge",
+Table 1.
 """
 
 import re
@@ -36,23 +38,23 @@ def questions(
     Parameters
     ----------
     facts : DataFrame
-        Columns ``fact, relation, subject, object``, for wrong contexts ``distractors``, and for
-        unrelated ones ``unrelated`` (:func:`helpers.datasets.unrelated`).
+        Columns ``fact, relation, subject, object``, for wrong contexts ``distractors``,
+        and for unrelated ones ``unrelated`` (:func:`helpers.datasets.unrelated`).
     frames : DataFrame
         Columns ``relation, kind, frame, template``.
     kind : {"qa", "wp"}
         Questions, or cloze sentences whose prompt ends where the object would stand.
     contexts : sequence of {"none", "right", "wrong", "unrelated"}
-        ``"wrong"`` gives one probe for each of the fact's distractors, ``"unrelated"`` one for
-        each of its unrelated words.
+        ``"wrong"`` gives one probe for each of the fact's distractors, ``"unrelated"``
+        one for each of its unrelated words.
     n_frames : int, optional
         Only the first so many frames of each relation; by default all.
 
     Returns
     -------
     DataFrame
-        Probes, one option each, which is correct; variants are named ``qa0``, ``qa0+right``,
-        ``qa0+wrong2``, ``qa0+unrelated2``, ``wp3``.
+        Probes, one option each, which is correct; variants are named ``qa0``,
+        ``qa0+right``, ``qa0+wrong2``, ``qa0+unrelated2``, ``wp3``.
 
     Raises
     ------
@@ -73,7 +75,9 @@ def questions(
     if kind not in ("qa", "wp"):
         raise UserError(f'The kind of a question is "qa" or "wp", not "{kind}".')
     if unknown := [context for context in contexts if context not in CONTEXTS]:
-        raise UserError(f'A context is one of {", ".join(CONTEXTS)}; "{unknown[0]}" is none.')
+        raise UserError(
+            f'A context is one of {", ".join(CONTEXTS)}; "{unknown[0]}" is none.'
+        )
     words = ("unrelated",) if "unrelated" in contexts else ()
     check_columns(facts, ("fact", "relation", "subject", "object", *words), "facts")
     by_relation = _frames_of(facts, frames, kind, n_frames)
@@ -82,26 +86,34 @@ def questions(
         for frame, template in by_relation[fact["relation"]]:
             prompt = fill(template, fact["subject"])
             for context, index, word in _contexts(fact, contexts):
-                suffix = {"none": "", "right": "+right"}.get(context, f"+{context}{index}")
+                suffix = {"none": "", "right": "+right"}.get(
+                    context, f"+{context}{index}"
+                )
                 variant = f"{kind}{frame}{suffix}"
                 text = _with_context(word, prompt)
-                rows.append(_answer_row(fact, variant, text, kind, frame, context, index))
+                rows.append(
+                    _answer_row(fact, variant, text, kind, frame, context, index)
+                )
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.DataFrame:
+def monitor(
+    facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7
+) -> pd.DataFrame:
     """Make the R + 1 + M prompts a fact that MONITOR needs.
 
-    ``right`` is the base frame after the true object (the primary anchor), ``frame0`` ... are the
-    R frames without context, ``wrong0`` ... the base frame after each of the M distractors. Where
-    facts have unrelated words, ``unrelated0`` ... follow: the control, which MONITOR leaves out.
+    ``right`` is the base frame after the true object (the primary anchor), ``frame0``
+    ... are the R frames without context, ``wrong0`` ... the base frame after each of
+    the M distractors. Where facts have unrelated words, ``unrelated0`` ... follow: the
+    control, which MONITOR leaves out.
 
     Parameters
     ----------
     facts, frames : DataFrame
         As for :func:`questions`; distractors are needed.
     n_frames : int
-        R: the first so many question frames. A relation that has fewer gives fewer prompts.
+        R: the first so many question frames. A relation that has fewer gives fewer
+        prompts.
 
     Returns
     -------
@@ -122,20 +134,29 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     >>> monitor(facts, frames)[["variant", "prompt"]].values.tolist()[:2]
     [['right', 'France. Where is Lyon?'], ['frame0', 'Where is Lyon?']]
     """
-    check_columns(facts, ("fact", "relation", "subject", "object", "distractors"), "facts")
+    check_columns(
+        facts, ("fact", "relation", "subject", "object", "distractors"), "facts"
+    )
     by_relation = _frames_of(facts, frames, "qa", n_frames)
     contexts = ("wrong", "unrelated") if "unrelated" in facts else ("wrong",)
     rows = []
     for fact in facts.to_dict("records"):
-        asked = [(n, fill(text, fact["subject"])) for n, text in by_relation[fact["relation"]]]
+        asked = [
+            (n, fill(text, fact["subject"]))
+            for n, text in by_relation[fact["relation"]]
+        ]
         base, base_prompt = asked[0]
         right = _with_context(fact["object"], base_prompt)
         rows.append(_answer_row(fact, "right", right, "qa", base, "right", 0))
         for frame, prompt in asked:
-            rows.append(_answer_row(fact, f"frame{frame}", prompt, "qa", frame, "none", -1))
+            rows.append(
+                _answer_row(fact, f"frame{frame}", prompt, "qa", frame, "none", -1)
+            )
         for context, index, word in _contexts(fact, contexts):
             text = _with_context(word, base_prompt)
-            rows.append(_answer_row(fact, f"{context}{index}", text, "qa", base, context, index))
+            rows.append(
+                _answer_row(fact, f"{context}{index}", text, "qa", base, context, index)
+            )
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -144,8 +165,8 @@ def fact_checks(
 ) -> pd.DataFrame:
     """Let the model judge true and false statements of every fact: options True and False.
 
-    Here ``context`` says which object stands in the statement: ``right`` (the fact's own, variant
-    ``fc0+pos``) or ``wrong`` (distractor m, variant ``fc0+neg{m}``).
+    Here ``context`` says which object stands in the statement: ``right`` (the fact's
+    own, variant ``fc0+pos``) or ``wrong`` (distractor m, variant ``fc0+neg{m}``).
 
     Parameters
     ----------
@@ -173,7 +194,9 @@ def fact_checks(
     >>> fact_checks(facts, frames)[["variant", "continuation", "correct"]].values.tolist()[:2]
     [['fc0+pos', ' True', True], ['fc0+pos', ' False', False]]
     """
-    check_columns(facts, ("fact", "relation", "subject", "object", "distractors"), "facts")
+    check_columns(
+        facts, ("fact", "relation", "subject", "object", "distractors"), "facts"
+    )
     by_relation = _frames_of(facts, frames, "fc", n_frames)
     rows = []
     for fact in facts.to_dict("records"):
@@ -181,11 +204,15 @@ def fact_checks(
         for frame, template in by_relation[fact["relation"]]:
             for context, index, word in _contexts(fact, ("right", "wrong")):
                 prompt = fill(template, fact["subject"], word)
-                variant = f"fc{frame}+pos" if context == "right" else f"fc{frame}+neg{index}"
+                variant = (
+                    f"fc{frame}+pos" if context == "right" else f"fc{frame}+neg{index}"
+                )
                 tail = ("fc", frame, context, index, fact["subject"], fact["object"])
                 for option, verdict in enumerate(VERDICTS):
                     correct = (option == 0) == (context == "right")
-                    rows.append((*head, variant, option, prompt, verdict, correct, *tail))
+                    rows.append(
+                        (*head, variant, option, prompt, verdict, correct, *tail)
+                    )
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -203,7 +230,9 @@ def _with_context(word: str | None, prompt: str) -> str:
     return prompt if word is None else f"{word}. {prompt}"
 
 
-def _contexts(fact: dict[str, Any], kinds: Sequence[str]) -> Iterator[tuple[str, int, str | None]]:
+def _contexts(
+    fact: dict[str, Any], kinds: Sequence[str]
+) -> Iterator[tuple[str, int, str | None]]:
     """Yield the context's kind, its number and the word, in the order asked for."""
     for context in kinds:
         if context == "none":
@@ -226,7 +255,15 @@ def _contexts(fact: dict[str, Any], kinds: Sequence[str]) -> Iterator[tuple[str,
 
 def _answer_row(fact: dict[str, Any], variant: str, prompt: str, *asked: Any) -> tuple:
     """Return the probe whose one continuation is the fact's object, in the order of COLUMNS."""
-    head = (fact["fact"], fact["relation"], variant, 0, prompt, f" {fact['object']}", True)
+    head = (
+        fact["fact"],
+        fact["relation"],
+        variant,
+        0,
+        prompt,
+        f" {fact['object']}",
+        True,
+    )
     return (*head, *asked, fact["subject"], fact["object"])
 
 
@@ -237,14 +274,18 @@ def _frames_of(
     check_columns(frames, ("relation", "kind", "frame", "template"), "frames")
     if n_frames is not None and n_frames < 1:
         raise UserError(f"The number of frames must be at least 1, not {n_frames}.")
-    chosen = frames[(frames["kind"] == kind) & frames["relation"].isin(facts["relation"])]
+    chosen = frames[
+        (frames["kind"] == kind) & frames["relation"].isin(facts["relation"])
+    ]
     if missing := sorted(set(facts["relation"]) - set(chosen["relation"])):
         raise UserError(
             f'There are no frames of kind "{kind}" for {", ".join(missing)}; '
             "choose other relations or another kind, or add frames."
         )
     found = {}
-    for relation, group in chosen.sort_values("frame", kind="stable").groupby("relation"):
+    for relation, group in chosen.sort_values("frame", kind="stable").groupby(
+        "relation"
+    ):
         rows = list(zip(group["frame"].astype(int), group["template"]))[:n_frames]
         found[relation] = [(frame, _asked(template, kind)) for frame, template in rows]
     return found

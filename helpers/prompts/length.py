@@ -44,7 +44,11 @@ def check(
 
 
 def fitting(
-    examples: pd.DataFrame, tail: str, count: Count, limit: int | None, separator: str = "space"
+    examples: pd.DataFrame,
+    tail: str,
+    count: Count,
+    limit: int | None,
+    separator: str = "space",
 ) -> int:
     """Return how many of the first examples fit before `tail` into a model's context."""
     if limit is None:
@@ -56,7 +60,9 @@ def fitting(
     )
 
 
-def readable(probes: pd.DataFrame, count: Count, limit: int | None, more: int = 0) -> pd.DataFrame:
+def readable(
+    probes: pd.DataFrame, count: Count, limit: int | None, more: int = 0
+) -> pd.DataFrame:
     """Keep the ways of asking (``variant``) of which a model can read every text whole."""
     if limit is None:
         return probes.reset_index(drop=True)

@@ -1,6 +1,7 @@
 """Lists of facts that end with an open one: "Lyon France Turin Italy ... Bern", and its choices.
 
-Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections 2 to 4.
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections
+2 to 4.
 """
 
 import re
@@ -52,7 +53,9 @@ def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame
             subjects = rows["subject"].unique()
             examples = rows["subject"].isin(subjects[: min(n_pool, len(subjects) // 2)])
         if examples.all():
-            raise UserError(f"Relation {relation} has nothing to test: take more of its facts.")
+            raise UserError(
+                f"Relation {relation} has nothing to test: take more of its facts."
+            )
         if (n := int(examples.sum())) < 2:
             raise UserError(
                 f"Relation {relation} leaves {n} example{'s' * (n != 1)}, and a list needs at "
@@ -68,14 +71,18 @@ def divisible(facts: pd.DataFrame, seed: int = 0) -> tuple[pd.DataFrame, list[st
     for relation, rows in facts.groupby("relation", sort=False):
         try:
             if split(rows, seed=seed).empty:
-                raise UserError(f"Relation {relation} has only subjects that are their own object.")
+                raise UserError(
+                    f"Relation {relation} has only subjects that are their own object."
+                )
             if "choices" not in rows:
                 choices(rows, rows, 2, seed)
         except UserError as error:
             short.append(relation)
             notes.append(str(error))
     if len(short) == facts["relation"].nunique():
-        raise UserError(" ".join(notes) or "There are no facts to divide: name other relations.")
+        raise UserError(
+            " ".join(notes) or "There are no facts to divide: name other relations."
+        )
     return facts[~facts["relation"].isin(short)], notes
 
 
@@ -97,18 +104,26 @@ def choices(
     if n < 2:
         raise UserError(f"A choice needs at least 2 objects, not {n}.")
     facts = facts[facts["relation"].isin(tests["relation"].unique())]
-    objects = {r: sorted(set(group)) for r, group in facts.groupby("relation")["object"]}
+    objects = {
+        r: sorted(set(group)) for r, group in facts.groupby("relation")["object"]
+    }
     true = facts.groupby(["relation", "subject"])["object"].agg(set).to_dict()
     found = {}
     for row in tests.itertuples():
         barred = true[row.relation, row.subject] | {row.subject, row.object}
         given = getattr(row, "choices", None)
-        wrong = [o for o in (objects[row.relation] if given is None else given) if o not in barred]
+        wrong = [
+            o
+            for o in (objects[row.relation] if given is None else given)
+            if o not in barred
+        ]
         wrong = list(dict.fromkeys(wrong))
         if not wrong:
             raise UserError(f"Fact {row.fact} has no wrong object to choose: add some.")
         random = np.random.default_rng([seed, zlib.crc32(row.fact.encode())])
-        order = range(len(wrong)) if given is not None else random.permutation(len(wrong))
+        order = (
+            range(len(wrong)) if given is not None else random.permutation(len(wrong))
+        )
         found[row.fact] = [*(wrong[i] for i in list(order)[: n - 1]), row.object]
     return found
 
@@ -141,9 +156,14 @@ def ic_lke(
 ) -> pd.DataFrame:
     """Put each fact behind the one list of examples of its relation, with all its choices."""
     examples = draw(pool, n_examples, seed)
-    heads = {r: listing(rows, separator) for r, rows in examples.groupby("relation", sort=False)}
+    heads = {
+        r: listing(rows, separator)
+        for r, rows in examples.groupby("relation", sort=False)
+    }
     if missing := sorted(set(tests["relation"]) - set(heads)):
-        raise UserError(f"There is no example of {', '.join(missing)}: take more facts of it.")
+        raise UserError(
+            f"There is no example of {', '.join(missing)}: take more facts of it."
+        )
     asked = []
     for row in tests.itertuples():
         subject, space = opened(row.subject, separator)

@@ -1,7 +1,8 @@
 """Questions with an instruction and with shots: the three prompt settings of Zheng et al. 2024.
 
-zero-shot, four-shot (the nearest of a repository about seen knowledge) and four-two (two of these,
-two about unseen knowledge that are answered "unsure"); their Table 6 and Appendix D.
+zero-shot, four-shot (the nearest of a repository about seen knowledge) and four-two
+(two of these, two about unseen knowledge that are answered "unsure"); their Table 6 and
+Appendix D.
 """
 
 from collections.abc import Sequence
@@ -29,15 +30,21 @@ def ask(
         raise UserError("There are no questions to ask; give at least one.")
     prompts = [INSTRUCTION] * len(questions)
     asked = list(questions["question"])
-    for shots, n, known in zip((seen_shots, unseen_shots), SETTINGS[setting], (True, False)):
+    for shots, n, known in zip(
+        (seen_shots, unseen_shots), SETTINGS[setting], (True, False)
+    ):
         if n:
             for text, answers in zip(shots["question"], shots["answers"]):
                 if known and not len(answers):
-                    raise UserError(f'The shot "{text}" has no answer; add one or leave it out.')
+                    raise UserError(
+                        f'The shot "{text}" has no answer; add one or leave it out.'
+                    )
             said = [answers[0] if known else UNSURE for answers in shots["answers"]]
             texts = list(map(shot, shots["question"], said))
             near = nearest(asked, list(shots["question"]), n, retriever)
-            prompts = [p + "".join(texts[i] for i in row) for p, row in zip(prompts, near)]
+            prompts = [
+                p + "".join(texts[i] for i in row) for p, row in zip(prompts, near)
+            ]
     prompts = [prompt + shot(question) for prompt, question in zip(prompts, asked)]
     return questions.assign(variant=setting, prompt=prompts)
 
@@ -45,7 +52,9 @@ def ask(
 def check(settings: Sequence[str]) -> list[str]:
     """Return prompt settings without repetitions, or say which is none of ``SETTINGS``."""
     if odd := [name for name in settings if name not in SETTINGS]:
-        raise UserError(f'A prompt setting is one of {", ".join(SETTINGS)}; "{odd[0]}" is none.')
+        raise UserError(
+            f'A prompt setting is one of {", ".join(SETTINGS)}; "{odd[0]}" is none.'
+        )
     return list(dict.fromkeys(settings))
 
 
@@ -68,10 +77,14 @@ def _tf_idf(asked: Sequence[str], repository: Sequence[str], _: str) -> np.ndarr
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectors = TfidfVectorizer().fit(repository)
-    return np.asarray((vectors.transform(asked) @ vectors.transform(repository).T).toarray())
+    return np.asarray(
+        (vectors.transform(asked) @ vectors.transform(repository).T).toarray()
+    )
 
 
-def _sentences(asked: Sequence[str], repository: Sequence[str], name: str) -> np.ndarray:
+def _sentences(
+    asked: Sequence[str], repository: Sequence[str], name: str
+) -> np.ndarray:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:

@@ -1,7 +1,8 @@
 """Many equivalent prompts for one question: wordings, demonstrations, order of options.
 
-Variation 0 of every kind is the default prompt. One variation has the same demonstrations for all
-items. Source: Ganesh, Shokri and Farnadi 2026, appendix A of the earlier version.
+Variation 0 of every kind is the default prompt. One variation has the same
+demonstrations for all items. Source: Ganesh, Shokri and Farnadi 2026, appendix A of the
+earlier version.
 """
 
 import math
@@ -54,8 +55,12 @@ def probes(
         before = _demonstrations(items, kind, pool, n_shots, n_variations, random)
 
         def put(shots: list[dict[str, Any]]) -> str:
-            told = ((shot["question"], shot["options"], shot["answer"]) for shot in shots)
-            return "".join(formats.demonstrate(formats.STYLES[style], *each) for each in told)
+            told = (
+                (shot["question"], shot["options"], shot["answer"]) for shot in shots
+            )
+            return "".join(
+                formats.demonstrate(formats.STYLES[style], *each) for each in told
+            )
 
         ways = (
             [(put(shots), item["question"], None) for shots in each]
@@ -78,15 +83,22 @@ def plan(
     ways, notes = {}, []
     if {"order", "demonstrations"} & set(kinds) and n_shots:
         most = max(n_shots, n_variations)  # no more need be counted
-        queues = {str(name): rows.to_dict("records") for name, rows in pool.groupby("relation")}
+        queues = {
+            str(name): rows.to_dict("records")
+            for name, rows in pool.groupby("relation")
+        }
         found = (
-            islice(_others(queues.get(item["relation"], queues.get("", [])), item), most)
+            islice(
+                _others(queues.get(item["relation"], queues.get("", [])), item), most
+            )
             for item in items[["item", "relation", "question"]].to_dict("records")
         )
         spare = min((len(list(shots)) for shots in found), default=0)
         if spare < n_shots:
             number = f"{spare} demonstration{'s' * (spare != 1)}"
-            notes.append(f"Prompts have {number}, not {n_shots}: the data hold no more.")
+            notes.append(
+                f"Prompts have {number}, not {n_shots}: the data hold no more."
+            )
             n_shots = spare
     for kind in dict.fromkeys(kinds):
         if kind in WORDINGS:
@@ -106,7 +118,9 @@ def plan(
                 f'The kind "{kind}" has {there} variations, not {n_variations}: there are no more.'
             )
     if not ways:
-        raise UserError(" ".join([*notes, "So no prompt can be varied: name other kinds."]))
+        raise UserError(
+            " ".join([*notes, "So no prompt can be varied: name other kinds."])
+        )
     return ways, n_shots, notes
 
 
@@ -144,12 +158,17 @@ def orders(n_things: int, n: int, random: np.random.Generator) -> list[list[int]
     return [list(found[k % distinct]) for k in range(n)]
 
 
-# What stands before the question, the question, and the order of its options; None: as they stand.
+# What stands before the question, the question, and the order of its options; None: as
+# they stand.
 _Way = tuple[str, str, list[int] | None]
 
 
 def _rows(
-    items: list[dict[str, Any]], kind: str, style: formats.Style, puts: Iterable[list[_Way]], n: int
+    items: list[dict[str, Any]],
+    kind: str,
+    style: formats.Style,
+    puts: Iterable[list[_Way]],
+    n: int,
 ) -> list[dict[str, Any]]:
     """Put each item in the first n of its ways."""
     rows = []
@@ -161,15 +180,29 @@ def _rows(
             shown = [item["options"][place] for place in order]
             prompt = style.head + before + style.ask(question, shown)
             scored = formats.continuations(style, shown)
-            one = {**about, "variant": f"{kind}{variation}", "kind": kind, "variation": variation}
+            one = {
+                **about,
+                "variant": f"{kind}{variation}",
+                "kind": kind,
+                "variation": variation,
+            }
             for option, text in enumerate(item["options"]):
-                correct, continuation = option == item["answer"], scored[order.index(option)]
-                told = {"option": option, "continuation": continuation, "correct": correct}
+                correct, continuation = (
+                    option == item["answer"],
+                    scored[order.index(option)],
+                )
+                told = {
+                    "option": option,
+                    "continuation": continuation,
+                    "correct": correct,
+                }
                 rows.append({**one, "prompt": prompt, **told, "text": text})
     return rows
 
 
-def _wordings(items: pd.DataFrame, kind: str, frames: pd.DataFrame | None) -> list[list[str]]:
+def _wordings(
+    items: pd.DataFrame, kind: str, frames: pd.DataFrame | None
+) -> list[list[str]]:
     """Return the different wordings of each item: of a fact's frames, or its own first."""
     records = items.to_dict("records")
     if kind == "paraphrases":
@@ -184,7 +217,10 @@ def _wordings(items: pd.DataFrame, kind: str, frames: pd.DataFrame | None) -> li
         clozes = part.loc[part["kind"] == "wp", "template"]
         gaps = [text.partition("[Y]")[0].rstrip() for text in clozes]
         found[relation] = [*asked, *gaps, *map(formats.shot, asked)]
-    return [[fill(t, item["subject"]) for t in found.get(item["relation"], [])] for item in records]
+    return [
+        [fill(t, item["subject"]) for t in found.get(item["relation"], [])]
+        for item in records
+    ]
 
 
 def _demonstrations(
@@ -197,7 +233,9 @@ def _demonstrations(
 ) -> Iterator[list[list[dict[str, Any]]]]:
     """Yield for each item, and each variation of it, the demonstrations before it."""
     if pool is None or pool.empty:
-        raise UserError(f'There are no demonstrations to vary: the kind "{kind}" needs some.')
+        raise UserError(
+            f'There are no demonstrations to vary: the kind "{kind}" needs some.'
+        )
     if kind == "order" and math.factorial(n_shots) < n:
         raise UserError(
             f"{n_shots} demonstrations have {math.factorial(n_shots)} orders, not {n}: take more "
@@ -209,18 +247,28 @@ def _demonstrations(
         shots = rows.to_dict("records")
         queues = [shots] * n
         if kind == "demonstrations":
-            queues = [[shots[p] for p in random.permutation(len(shots))] for _ in range(n)]
+            queues = [
+                [shots[p] for p in random.permutation(len(shots))] for _ in range(n)
+            ]
         drawn[str(relation)] = queues
     for item in items.to_dict("records"):
         queues = drawn.get(item["relation"], drawn.get("", []))
         chosen = [list(islice(_others(queue, item), n_shots)) for queue in queues]
-        _enough(min(map(len, chosen), default=0), n_shots, f"demonstrations for {item['item']}")
+        _enough(
+            min(map(len, chosen), default=0),
+            n_shots,
+            f"demonstrations for {item['item']}",
+        )
         if kind == "order":
-            chosen = [[shots[p] for p in order] for shots, order in zip(chosen, shuffled)]
+            chosen = [
+                [shots[p] for p in order] for shots, order in zip(chosen, shuffled)
+            ]
         yield chosen
 
 
-def _others(queue: Sequence[dict[str, Any]], item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _others(
+    queue: Sequence[dict[str, Any]], item: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     """Yield the demonstrations that are not the item itself."""
     for shot in queue:
         if shot["item"] != item["item"] and shot["question"] != item["question"]:
@@ -230,22 +278,31 @@ def _others(queue: Sequence[dict[str, Any]], item: dict[str, Any]) -> Iterator[d
 def _fits(table: pd.DataFrame, count: Count, limit: int) -> bool:
     """Say whether every prompt with its continuation keeps to the limit."""
     texts = table["prompt"] + table["continuation"]
-    # A token is at least a byte, so only long texts need be counted; one for a beginning mark.
+    # A token is at least a byte, so only long texts need be counted; one for a
+    # beginning mark.
     long = [text for text in texts if len(text.encode()) + 1 > limit]
     return all(count(text) <= limit for text in long)
 
 
 def _enough(there: int, wanted: int, what: str) -> None:
     if there < wanted:
-        raise UserError(f"There are {there} {what}, and {wanted} are asked for: ask for fewer.")
+        raise UserError(
+            f"There are {there} {what}, and {wanted} are asked for: ask for fewer."
+        )
 
 
 def _check(kind: str, style: str, n_variations: int, n_shots: int) -> None:
     if kind not in NEEDS:
-        raise UserError(f'"{kind}" is no kind of variation: give one of {", ".join(NEEDS)}.')
+        raise UserError(
+            f'"{kind}" is no kind of variation: give one of {", ".join(NEEDS)}.'
+        )
     if style not in formats.STYLES:
-        raise UserError(f'"{style}" is no style: give one of {", ".join(formats.STYLES)}.')
+        raise UserError(
+            f'"{style}" is no style: give one of {", ".join(formats.STYLES)}.'
+        )
     if n_variations < 2:
-        raise UserError(f"Multiplicity needs at least 2 prompt variations, not {n_variations}.")
+        raise UserError(
+            f"Multiplicity needs at least 2 prompt variations, not {n_variations}."
+        )
     if n_shots < 0:
         raise UserError(f"The number of demonstrations is 0 or more, not {n_shots}.")

@@ -12,7 +12,12 @@ from helpers import UserError
 from helpers.metrics.matching import holds
 from helpers.prompts.frames import questions
 
-FORMATS = ("bare", "qa", "shots", "chat")  # chat: models put their template around any prompt
+FORMATS = (
+    "bare",
+    "qa",
+    "shots",
+    "chat",
+)  # chat: models put their template around any prompt
 N_SHOTS = 5
 SPARE = 40  # demonstrations to choose five from that do not touch the fact asked for
 
@@ -20,7 +25,9 @@ SPARE = 40  # demonstrations to choose five from that do not touch the fact aske
 def check(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
     """Return the name of a prompt format; `more` is what else a chapter accepts."""
     if name not in (*FORMATS, *more):
-        raise UserError(f'prompt_format is one of {", ".join(FORMATS)} or auto, not "{name}".')
+        raise UserError(
+            f'prompt_format is one of {", ".join(FORMATS)} or auto, not "{name}".'
+        )
     return name
 
 
@@ -49,8 +56,14 @@ def wrap(
         facts = list(zip(probes["subject"], probes["object"]))
         told = list(shots[["question", "object", "subject"]].itertuples(index=False))
         before = {}
-        for fact in dict.fromkeys(facts):  # what names neither its subject nor its object
-            free = (t for t in told if not any(holds(text, name) for text in t for name in fact))
+        for fact in dict.fromkeys(
+            facts
+        ):  # what names neither its subject nor its object
+            free = (
+                t
+                for t in told
+                if not any(holds(text, name) for text in t for name in fact)
+            )
             before[fact] = "".join(qa(*texts[:2]) for texts in islice(free, N_SHOTS))
         given = [before[fact] + prompt for fact, prompt in zip(facts, prompts)]
         prompts = prompts.mask(asked, given)
@@ -61,7 +74,9 @@ def demonstrations(
     facts: pd.DataFrame, frames: pd.DataFrame, asked: pd.DataFrame, seed: int = 0
 ) -> pd.DataFrame:
     """Draw answered questions of many relations, first of facts that are not asked."""
-    known = facts[facts["relation"].isin(frames.loc[frames["kind"] == "qa", "relation"])]
+    known = facts[
+        facts["relation"].isin(frames.loc[frames["kind"] == "qa", "relation"])
+    ]
     drawn = [crc32(f"shots {seed} {fact}".encode()) for fact in known["fact"]]
     known = known.assign(asked=known["subject"].isin(asked["subject"]), drawn=drawn)
     known = known.sort_values("drawn", kind="stable")

@@ -1,18 +1,21 @@
 """The four papers' printed tables, numbers and sentences as data.
 
-Each file ``<paper>_<table>.csv`` is tidy: ``table, row, column, value, source``. Models have one
-name throughout: Table 5's "FLAN-T5-XXL" is ``Flan-T5-XXL``, Table 6's "BLOOMZ-7b" is
-``BLOOMZ-7b1`` (by its MONITOR in Table 10). Percentages stay percentages; p-values printed as 0.001
-mean at most 0.001. Columns of ``kb_*`` are setting and measure, "four-shot CR". Tables ``*_text``
-hold numbers of the running text. Left out are tables without numbers, and Table 9 of the third
-paper, a picture in the copy at hand. ``restored.csv`` says what our copies had lost, ``claims.csv``
-has sentences with our verdicts, ``comparisons.csv`` printed numbers beside what others make them.
+Each file ``<paper>_<table>.csv`` is tidy: ``table, row, column, value, source``. Models
+have one name throughout: Table 5's "FLAN-T5-XXL" is ``Flan-T5-XXL``, Table 6's
+"BLOOMZ-7b" is ``BLOOMZ-7b1`` (by its MONITOR in Table 10). Percentages stay
+percentages; p-values printed as 0.001 mean at most 0.001. Columns of ``kb_*`` are
+setting and measure, "four-shot CR". Tables ``*_text`` hold numbers of the running text.
+Left out are tables without numbers, and Table 9 of the third paper, a picture in the
+copy at hand. ``restored.csv`` says what our copies had lost, ``claims.csv`` has
+sentences with our verdicts, ``comparisons.csv`` printed numbers beside what others make
+them.
 
-Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
-NAACL; arXiv 2310.09820. Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv
-2407.13578. Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs" (LKE), WSDM;
-arXiv 2404.12957. Prompt multiplicity: an earlier version, with other tables, of Ganesh, Shokri and
-Farnadi 2026, "Rethinking Hallucinations", EACL; arXiv 2602.00723.
+Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge"
+(MONITOR), NAACL; arXiv 2310.09820. Zheng et al. 2024, "How Reliable are LLMs as
+Knowledge Bases?"; arXiv 2407.13578. Wu et al. 2025, "Towards Reliable Latent Knowledge
+Estimation in LLMs" (LKE), WSDM; arXiv 2404.12957. Prompt multiplicity: an earlier
+version, with other tables, of Ganesh, Shokri and Farnadi 2026, "Rethinking
+Hallucinations", EACL; arXiv 2602.00723.
 """
 
 from pathlib import Path
@@ -40,8 +43,8 @@ def load(name: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Rows and columns in the printed order, numbers as floats, a printed dash among numbers as
-        not a number; ``attrs["source"]`` cites it.
+        Rows and columns in the printed order, numbers as floats, a printed dash among
+        numbers as not a number; ``attrs["source"]`` cites it.
     """
     return wide(load_tidy(name))
 
@@ -49,9 +52,14 @@ def load(name: str) -> pd.DataFrame:
 def wide(tidy: pd.DataFrame) -> pd.DataFrame:
     """Lay out a stored table in its printed shape, as :func:`load` returns it."""
     table = tidy.pivot(index="row", columns="column", values="value")  # noqa: PD010 refuses doubles
-    table = table.loc[tidy["row"].unique(), tidy["column"].unique()].rename_axis(columns=None)
+    table = table.loc[tidy["row"].unique(), tidy["column"].unique()].rename_axis(
+        columns=None
+    )
     for column in table.columns:
-        numbers, empty = pd.to_numeric(table[column], errors="coerce"), table[column] == "-"
+        numbers, empty = (
+            pd.to_numeric(table[column], errors="coerce"),
+            table[column] == "-",
+        )
         if (numbers.notna() | empty).all() and not empty.all():
             table[column] = numbers.astype(float)
     table.attrs["source"] = tidy["source"].iloc[0]
@@ -62,7 +70,9 @@ def load_tidy(name: str) -> pd.DataFrame:
     """Read one published table as it is stored: ``table, row, column, value, source``, all text."""
     known = names()
     if name not in known:
-        raise UserError(f'There is no published table "{name}"; there are {", ".join(known)}.')
+        raise UserError(
+            f'There is no published table "{name}"; there are {", ".join(known)}.'
+        )
     return _texts(FOLDER / f"{name}.csv")
 
 
@@ -86,10 +96,11 @@ def claims() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``claim`` (a short name), ``paper, section, quotation``, ``rests_on`` (tables or figures),
-        ``says`` (what these print), ``verdict``: "supported", "partly", "contradicted" or "not
-        decided", and ``severity`` of what is contradicted: "substance", "exceptions" or
-        "description". Our judgements, by the rules of the chapter on the papers' tables.
+        ``claim`` (a short name), ``paper, section, quotation``, ``rests_on`` (tables or
+        figures), ``says`` (what these print), ``verdict``: "supported", "partly",
+        "contradicted" or "not decided", and ``severity`` of what is contradicted:
+        "substance", "exceptions" or "description". Our judgements, by the rules of the
+        chapter on the papers' tables.
     """
     return _texts(FOLDER / "claims.csv")
 
@@ -100,10 +111,10 @@ def comparisons() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``paper, check`` (as in ``checks.csv``, which says what should agree), ``row, published,
-        recomputed``, and ``tolerance``, how far rounding of the printed numbers can move them
-        apart. Where the check is an inequality, ``recomputed`` is the nearest number that fulfils
-        it.
+        ``paper, check`` (as in ``checks.csv``, which says what should agree), ``row,
+        published, recomputed``, and ``tolerance``, how far rounding of the printed
+        numbers can move them apart. Where the check is an inequality, ``recomputed`` is
+        the nearest number that fulfils it.
     """
     return pd.read_csv(FOLDER / "comparisons.csv")
 

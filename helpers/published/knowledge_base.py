@@ -30,7 +30,9 @@ def models(setting: str = "four-shot") -> pd.DataFrame:
 
 def measures(setting: str, load: Callable[[str], pd.DataFrame] = load) -> pd.DataFrame:
     """Return all printed measures of one prompt setting, in percent."""
-    parts = [load(f"kb_table{number}").filter(regex=f"^{setting} ") for number in (9, 10, 11)]
+    parts = [
+        load(f"kb_table{number}").filter(regex=f"^{setting} ") for number in (9, 10, 11)
+    ]
     table = pd.concat(parts, axis=1)
     return table.set_axis([name.partition(" ")[2] for name in table], axis=1)
 
@@ -39,8 +41,9 @@ def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     """Return pairs of models for the questions of Figure 3, like with like: rows of two tables.
 
     The smaller and the next larger of a family, base and tuned models of one size (both
-    four-shot), and every model in two settings. The pairs are this book's; the text that the paper
-    has beside that figure, without numbers, fits means over groups of models.
+    four-shot), and every model in two settings. The pairs are this book's; the text
+    that the paper has beside that figure, without numbers, fits means over groups of
+    models.
     """
     table = models("four-shot")
     steps = []
@@ -51,9 +54,13 @@ def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
         for name, family in table["family"].items()
         if family in TUNED
     ]
-    found = {"larger": steps, "tuned": [pair for pair in base if pair[1] in table.index]}
+    found = {
+        "larger": steps,
+        "tuned": [pair for pair in base if pair[1] in table.index],
+    }
     compared = {
-        name: tuple(table.loc[list(side)] for side in zip(*rows)) for name, rows in found.items()
+        name: tuple(table.loc[list(side)] for side in zip(*rows))
+        for name, rows in found.items()
     }
     zero, unsure = models("zero-shot"), models("four-two")
     return compared | {"shots": (zero, table), "unsure shots": (table, unsure)}

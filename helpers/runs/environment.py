@@ -19,11 +19,14 @@ def describe(started: float, on: str = "") -> dict[str, Any]:
     """Return the circumstances of what began at ``started`` and ends now, a model `on` a device."""
     unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
     peak = {"cpu": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20}
-    torch = sys.modules.get("torch")  # never imported here: a run without a model needs none
+    torch = sys.modules.get(
+        "torch"
+    )  # never imported here: a run without a model needs none
     if torch is not None and torch.cuda.is_available():
         peak["cuda"] = torch.cuda.max_memory_allocated() / 2**20
     return {
-        "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
+        "versions": {"python": platform.python_version()}
+        | {p: version(p) for p in PACKAGES},
         "device": _device(on),
         "seconds": round(time.monotonic() - started, 1),
         "peak_memory_mib": {place: round(size, 1) for place, size in peak.items()},
@@ -38,7 +41,9 @@ def plain(value: object) -> object:
         return str(value)
     if isinstance(value, set | frozenset):
         return sorted(value)
-    return value.tolist()  # numpy scalars and arrays; anything else is a mistake worth raising
+    return (
+        value.tolist()
+    )  # numpy scalars and arrays; anything else is a mistake worth raising
 
 
 def _device(on: str) -> str:
@@ -53,11 +58,19 @@ def _commit() -> str | None:
     """Return the project's git commit, with ``+changes`` if files differ; None without git."""
     try:
         git = ["git", "-C", str(ROOT)]
-        top = subprocess.check_output([*git, "rev-parse", "--show-toplevel"], text=True, stderr=-3)
-        if Path(top.strip()) != ROOT:  # a copy of the project inside some other repository
+        top = subprocess.check_output(
+            [*git, "rev-parse", "--show-toplevel"], text=True, stderr=-3
+        )
+        if (
+            Path(top.strip()) != ROOT
+        ):  # a copy of the project inside some other repository
             return None
-        commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True, stderr=-3)
-        changed = subprocess.check_output([*git, "status", "--porcelain", "-uno"], text=True)
+        commit = subprocess.check_output(
+            [*git, "rev-parse", "HEAD"], text=True, stderr=-3
+        )
+        changed = subprocess.check_output(
+            [*git, "status", "--porcelain", "-uno"], text=True
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
     return commit.strip() + ("+changes" if changed.strip() else "")

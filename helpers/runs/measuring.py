@@ -19,7 +19,13 @@ from helpers.studies import STUDIES, fitting, settings
 
 FOLDER = runs.RUNS / "measured"
 # What a run takes besides its study's own settings.
-ALSO = {"prompt_format": "", "device": "", "dtype": "", "trust_remote_code": False, "n_panel": 0}
+ALSO = {
+    "prompt_format": "",
+    "device": "",
+    "dtype": "",
+    "trust_remote_code": False,
+    "n_panel": 0,
+}
 ALSO |= {"seed": 0, "n_bootstrap": 1000}
 
 
@@ -51,11 +57,17 @@ def measure(
         if not any(setting in each for each in known.values()):
             every = sorted(set().union(*known.values()))
             raise UserError(f"No study takes {setting}: they take {', '.join(every)}.")
-    of = {name: given.get(name, ALSO[name]) for name in ("device", "dtype", "trust_remote_code")}
+    of = {
+        name: given.get(name, ALSO[name])
+        for name in ("device", "dtype", "trust_remote_code")
+    }
     lm = models.load(model, **of | {"device": of["device"] or None})
     if lm.at_hand:
         number = str(lm.dtype).removeprefix("torch.")
-        print(f"{lm.name} runs on {lm.device} in {lm.quantization or number}.", file=sys.stderr)
+        print(
+            f"{lm.name} runs on {lm.device} in {lm.quantization or number}.",
+            file=sys.stderr,
+        )
     for name in chosen:
         values = known[name] | {k: v for k, v in given.items() if k in known[name]}
         place = Path(folder) / lm.slug / name
@@ -78,16 +90,23 @@ def _tell_replaced(place: Path, values: Mapping[str, Any]) -> None:
         text = partial(json.dumps, default=str)  # a tuple comes back as a list
         kept = [name for name in values if name in before]
         if other := [name for name in kept if text(before[name]) != text(values[name])]:
-            print(f"{place}: the run with another {', '.join(other)} is replaced.", file=sys.stderr)
+            print(
+                f"{place}: the run with another {', '.join(other)} is replaced.",
+                file=sys.stderr,
+            )
 
 
-def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: Path) -> Measured:
+def measure_one(
+    name: str, lm: LanguageModel, given: Mapping[str, Any], folder: Path
+) -> Measured:
     """Measure a loaded model by one study, with all that :func:`declared` names, and save it."""
     study = STUDIES[name]
     run = runs.start(name, given | {"model": lm.name}, folder)
     wanted = given["prompt_format"]
     if getattr(study, "WRAPPED", False):
-        few = datasets.load(given["dataset"], n=given["n_facts"] or None, seed=given["seed"])
+        few = datasets.load(
+            given["dataset"], n=given["n_facts"] or None, seed=given["seed"]
+        )
         asked = (given["dataset"], few, given["seed"], given["match"], run.cache)
         lm = prompt_formats.choose(lm, wanted, *asked).lm
     else:
@@ -105,6 +124,11 @@ def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: 
         metrics=summary.assign(level=level),
         model=models.describe(lm),
         dataset=answers.attrs.get("source") or datasets.source(given["dataset"]),
-        extra={"scoring": probing.method(lm), "panel": panel, "work": dict(work), **chosen},
+        extra={
+            "scoring": probing.method(lm),
+            "panel": panel,
+            "work": dict(work),
+            **chosen,
+        },
     )
     return Measured(name, run.folder, summary)

@@ -1,7 +1,7 @@
 """Where the files of a run are: start one, save its tables and manifest, load many.
 
-``runs/<model-slug>/<chapter>/`` holds ``answers.parquet``, ``metrics.parquet`` and, written last,
-``run.json``: where it is, the run is whole.
+``runs/<model-slug>/<chapter>/`` holds ``answers.parquet``, ``metrics.parquet`` and,
+written last, ``run.json``: where it is, the run is whole.
 """
 
 import contextlib
@@ -23,10 +23,14 @@ from helpers.models.checkpoints import slug
 from helpers.runs import environment
 
 _ABOVE = Path(__file__).resolve().parents[2]
-# The project's folder. A package installed alone has none: runs then go where one works.
+# The project's folder. A package installed alone has none: runs then go where one
+# works.
 ROOT = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
 RUNS = ROOT / "runs"
-LEFT_OPEN = ("focus", "separator")  # settings that a run may choose itself: in its manifest
+LEFT_OPEN = (
+    "focus",
+    "separator",
+)  # settings that a run may choose itself: in its manifest
 ELSEWHERE = "free the folder, or give another with run_dir or --runs"
 SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
 
@@ -50,15 +54,17 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     chapter : str
         The chapter's name, as in ``notebooks/<chapter>.ipynb``.
     parameters : dict
-        The chapter's parameters; ``model`` names the folder. A chapter without one is a synthesis.
+        The chapter's parameters; ``model`` names the folder. A chapter without one is a
+        synthesis.
     folder : str or Path, default ""
-        Where the run's files go; by default ``runs/<model-slug>/<chapter>`` in the project, or
-        ``runs/synthesis/<chapter>``.
+        Where the run's files go; by default ``runs/<model-slug>/<chapter>`` in the
+        project, or ``runs/synthesis/<chapter>``.
 
     Returns
     -------
     Run
-        ``run.cache``, beside the chapters' folders, is shared by all chapters of one model.
+        ``run.cache``, beside the chapters' folders, is shared by all chapters of one
+        model.
 
     Raises
     ------
@@ -114,12 +120,15 @@ def save(
     run : Run
         As ``start`` returned it.
     metrics, answers : DataFrame
-        What was computed, and what the model said; a run without answers is a synthesis.
+        What was computed, and what the model said; a run without answers is a
+        synthesis.
     model, dataset : dict
-        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them, if any.
+        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them, if
+        any.
     read : DataFrame, optional
-        The runs that a synthesis was made from, rows of ``load``; the manifest tells each one's
-        folder, model, chapter, data set, seed, end, and the SHA-256 of its ``metrics.parquet``.
+        The runs that a synthesis was made from, rows of ``load``; the manifest tells
+        each one's folder, model, chapter, data set, seed, end, and the SHA-256 of its
+        ``metrics.parquet``.
     extra : dict, optional
         Further entries of the manifest.
 
@@ -144,15 +153,24 @@ def save(
     else:
         told |= {"model": model, "dataset": dataset}
     told |= extra or {}
-    text = json.dumps(told, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
-    parts = {name: run.folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
+    text = (
+        json.dumps(told, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
+    )
+    parts = {
+        name: run.folder / f".{name}.{os.getpid()}.tmp"
+        for name in (*tables, "run.json")
+    }
     remedy = "make room or give the folder free, then run again; finished work is kept"
     for name, table in tables.items():
         with writing(run.folder / name, remedy, *parts.values()):
             table.to_parquet(parts[name], index=False, write_page_checksum=True)
     with writing(run.folder / "run.json", remedy, *parts.values()):
         parts["run.json"].write_text(text, encoding="utf-8")
-        for old in ("run.json", "notebook.ipynb", "findings.json"):  # what an earlier run left
+        for old in (
+            "run.json",
+            "notebook.ipynb",
+            "findings.json",
+        ):  # what an earlier run left
             (run.folder / old).unlink(missing_ok=True)
         for name, part in parts.items():
             part.replace(run.folder / name)
@@ -170,9 +188,10 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``model``, ``chapter``, ``folder``, ``dataset``, ``seed``, ``finished`` (UTC), ``seconds``,
-        ``device``, and the dicts ``parameters`` and ``manifest`` (the whole of ``run.json``). A
-        ``run.json`` that cannot be read is left out with a warning.
+        ``model``, ``chapter``, ``folder``, ``dataset``, ``seed``, ``finished`` (UTC),
+        ``seconds``, ``device``, and the dicts ``parameters`` and ``manifest`` (the
+        whole of ``run.json``). A ``run.json`` that cannot be read is left out with a
+        warning.
     """
     rows, kept = [], ("chapter", "seed", "finished", "seconds", "device", "parameters")
     for path in sorted(Path(folder or RUNS).glob("*/*/run.json")):
@@ -181,12 +200,23 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
             with files.understood(path):
                 if manifest.get("kind") != SYNTHESIS:
                     row = {key: manifest[key] for key in kept}
-                    row |= {key: str(manifest[key]["name"]) for key in ("model", "dataset")}
+                    row |= {
+                        key: str(manifest[key]["name"]) for key in ("model", "dataset")
+                    }
                     row |= {"finished": str(row["finished"]), "folder": path.parent}
                     rows.append(row | {"manifest": manifest})
         except UserError as error:
             warnings.warn(f"{path} is left out: {error}", stacklevel=2)
-    columns = ["model", "chapter", "folder", "dataset", "seed", "finished", "seconds", "device"]
+    columns = [
+        "model",
+        "chapter",
+        "folder",
+        "dataset",
+        "seed",
+        "finished",
+        "seconds",
+        "device",
+    ]
     table = pd.DataFrame(rows, columns=[*columns, "parameters", "manifest"])
     return table.sort_values(["finished", "folder"], ignore_index=True)
 
@@ -223,7 +253,9 @@ def _told(path: Path) -> dict[str, Any]:
         with files.understood(path.name):
             return dict(files.parse_json(files.read_text(path), path.name))
     except UserError as error:
-        raise UserError(f"{path} is damaged ({error}): run the chapter again.") from error
+        raise UserError(
+            f"{path} is damaged ({error}): run the chapter again."
+        ) from error
 
 
 def _origin(found: Any) -> dict[str, Any]:
@@ -239,7 +271,9 @@ def _origin(found: Any) -> dict[str, Any]:
 def _there(path: Path) -> Path:
     """Return the path of a finished run's file."""
     if not path.is_file():
-        raise UserError(f"{path.parent} holds no {path.name}: run the chapter to its end there.")
+        raise UserError(
+            f"{path.parent} holds no {path.name}: run the chapter to its end there."
+        )
     return path
 
 

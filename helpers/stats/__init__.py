@@ -1,8 +1,9 @@
 """Intervals, paired differences and correlations for facts in relations.
 
-Every bootstrap draws facts with replacement within their strata (relations), so the mix of
-relations stays as it is, and takes its bounds by one rule: percentiles of the resamples at a level
-expanded for few facts, moved by the resamples' bias only where `centred` is given, never clipped.
+Every bootstrap draws facts with replacement within their strata (relations), so the mix
+of relations stays as it is, and takes its bounds by one rule: percentiles of the
+resamples at a level expanded for few facts, moved by the resamples' bias only where
+`centred` is given, never clipped.
 """
 
 from helpers.stats.correlations import (
@@ -23,10 +24,19 @@ from helpers.stats.ranks import (
     rank_test,
     spearman,
 )
-from helpers.stats.resampling import Statistic, bootstrap, bounds, mean, replicates, wilson
+from helpers.stats.resampling import (
+    Statistic,
+    bootstrap,
+    bounds,
+    mean,
+    replicates,
+    wilson,
+)
 from helpers.stats.results import Correlation, Difference, Interval, named
 
-VERSION = "4"  # of the intervals: raise it where the same facts and seed give other bounds
+VERSION = (
+    "4"  # of the intervals: raise it where the same facts and seed give other bounds
+)
 
 __all__ = [
     "FEWEST_MODELS",

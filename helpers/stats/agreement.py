@@ -13,8 +13,8 @@ from helpers import stats
 def kappa(values: np.ndarray) -> np.ndarray:
     """Compute Cohen's kappa (1960) of two verdicts: agreement beyond that by their rates alone.
 
-    (p_o - p_e) / (1 - p_e); a statistic for :func:`helpers.stats.bootstrap` of 0 and 1, shape
-    (..., n, 2). Not a number where both say the same of all facts.
+    (p_o - p_e) / (1 - p_e); a statistic for :func:`helpers.stats.bootstrap` of 0 and 1,
+    shape (..., n, 2). Not a number where both say the same of all facts.
 
     >>> float(kappa(np.array([[1, 1], [1, 0], [0, 0], [0, 0]])))
     0.5
@@ -30,9 +30,10 @@ def kappa(values: np.ndarray) -> np.ndarray:
 def information(values: np.ndarray) -> np.ndarray:
     """Compute how many bits a verdict tells of a yes-or-no truth, on average a fact.
 
-    The mutual information of two columns of 0 and 1, shape (..., n, 2), less its bias for two times
-    two cells, 1 / (2 n ln 2) (Miller 1955): 1 if the verdict tells an even truth without fail,
-    about 0 if it tells nothing, exactly 0 if verdict or truth is the same for all.
+    The mutual information of two columns of 0 and 1, shape (..., n, 2), less its bias
+    for two times two cells, 1 / (2 n ln 2) (Miller 1955): 1 if the verdict tells an
+    even truth without fail, about 0 if it tells nothing, exactly 0 if verdict or truth
+    is the same for all.
     """
     verdict, truth = (np.asarray(values)[..., i] > 0 for i in (0, 1))
     n, total = verdict.shape[-1], np.zeros(verdict.shape[:-1])
@@ -65,10 +66,14 @@ def pairwise(
         def figure(values: np.ndarray) -> np.ndarray:
             each = [measure(values[..., 2 * i : 2 * i + 2]) for i in range(len(models))]
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # no model gives a number
+                warnings.simplefilter(
+                    "ignore", RuntimeWarning
+                )  # no model gives a number
                 return np.nanmean(each, axis=0)
 
         layers = strata.loc[wide.index].to_numpy()
         found = stats.bootstrap(np.hstack(pairs), figure, layers, n_resamples, seed)
         rows.append((first, second, *found))
-    return pd.DataFrame(rows, columns=["first", "second", "estimate", "low", "high", "n"])
+    return pd.DataFrame(
+        rows, columns=["first", "second", "estimate", "low", "high", "n"]
+    )

@@ -8,15 +8,18 @@ import numpy as np
 AXES = "fmsp"  # fact, model, training run (start; one belongs to one model), prompt
 
 
-def anova(values: np.ndarray, sizes: np.ndarray, effects: Iterable[str]) -> dict[str, np.ndarray]:
+def anova(
+    values: np.ndarray, sizes: np.ndarray, effects: Iterable[str]
+) -> dict[str, np.ndarray]:
     """Estimate variance components of a balanced design of random effects by its mean squares.
 
-    The classical estimates (Searle, Casella and McCulloch 1992, chapter 4): where none is negative
-    they are those of restricted maximum likelihood. `values` have the shape (..., facts, models,
-    starts, prompts), facts of one relation beside each other; `sizes` are the facts of each
-    relation. An effect is named by the letters of `AXES` that it depends on, a run never without
-    its model (``"ms"``); the largest one is the rest. Returns effect to component; ``"r"`` is the
-    relation, ``"f"`` the fact within it.
+    The classical estimates (Searle, Casella and McCulloch 1992, chapter 4): where none
+    is negative they are those of restricted maximum likelihood. `values` have the shape
+    (..., facts, models, starts, prompts), facts of one relation beside each other;
+    `sizes` are the facts of each relation. An effect is named by the letters of `AXES`
+    that it depends on, a run never without its model (``"ms"``); the largest one is the
+    rest. Returns effect to component; ``"r"`` is the relation, ``"f"`` the fact within
+    it.
 
     >>> known = np.array([1.0, 0.0])[:, None, None, None] * np.ones((1, 2, 1, 1))
     >>> found = anova(known, np.array([2]), ["f", "m", "fm"])  # two models judge alike
@@ -36,7 +39,9 @@ def anova(values: np.ndarray, sizes: np.ndarray, effects: Iterable[str]) -> dict
         within = [other for other in terms if set(other) < set(effect)]
         means = values.mean(axis=gone, keepdims=True) - grand
         terms[effect] = means - sum(terms[other] for other in within)
-        freedom[effect] = math.prod(n[a] for a in effect) - 1 - sum(freedom[o] for o in within)
+        freedom[effect] = (
+            math.prod(n[a] for a in effect) - 1 - sum(freedom[o] for o in within)
+        )
         total = (terms[effect] ** 2).sum(axis=(-4, -3, -2, -1)) * cells(effect)
         squares[effect] = total / freedom[effect] if freedom[effect] else total
     between, inside = _one_way(terms["f"][..., 0, 0, 0], sizes)
@@ -53,7 +58,9 @@ def _one_way(means: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     """Return the variance between groups of facts, and the mean square within them."""
     starts, n, groups = np.cumsum(sizes) - sizes, sizes.sum(), len(sizes)
     middle = np.add.reduceat(means, starts, axis=-1) / sizes
-    inside = ((means - np.repeat(middle, sizes, axis=-1)) ** 2).sum(-1) / max(1, n - groups)
+    inside = ((means - np.repeat(middle, sizes, axis=-1)) ** 2).sum(-1) / max(
+        1, n - groups
+    )
     if groups == 1:
         return np.zeros_like(inside), inside
     off = middle - means.mean(axis=-1, keepdims=True)

@@ -12,7 +12,9 @@ from helpers.stats.results import Correlation
 FEWEST_MODELS = 6  # fewer give no correlation: it would be one of chance or of a family
 
 
-def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> Correlation:
+def correlation(
+    x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson"
+) -> Correlation:
     """Correlate two columns, with the 95 % interval of Fisher's transformation.
 
     Parameters
@@ -20,13 +22,14 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
     x, y : array_like, shape (n,)
         Pairs with a number missing are left out.
     method : {"pearson", "spearman"}
-        For ranks the standard error is Bonett and Wright's (2000), sqrt((1 + r²/2) / (n - 3)).
+        For ranks the standard error is Bonett and Wright's (2000), sqrt((1 + r²/2) / (n
+        - 3)).
 
     Returns
     -------
     Correlation
-        r in [-1, 1]; not a number for fewer than two pairs or a column that is constant but for
-        rounding, bounds not numbers for fewer than four pairs.
+        r in [-1, 1]; not a number for fewer than two pairs or a column that is constant
+        but for rounding, bounds not numbers for fewer than four pairs.
 
     Raises
     ------
@@ -40,10 +43,14 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
     (0.6, -0.853, 0.99, 0.4, 4)
     """
     if method not in ("pearson", "spearman"):
-        raise UserError(f'The method of a correlation is pearson or spearman, not "{method}".')
+        raise UserError(
+            f'The method of a correlation is pearson or spearman, not "{method}".'
+        )
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape:
-        raise UserError(f"A correlation needs pairs, not {x.size} and {y.size} numbers.")
+        raise UserError(
+            f"A correlation needs pairs, not {x.size} and {y.size} numbers."
+        )
     there = ~(np.isnan(x) | np.isnan(y))
     x, y, n = x[there], y[there], int(there.sum())
     nothing = float("nan")
@@ -61,7 +68,9 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
 def over_models(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     """Correlate two figures over models, one pair each, if at least ``FEWEST_MODELS`` have both."""
     found = correlation(x, y)
-    return found if found.n >= FEWEST_MODELS else Correlation(*[float("nan")] * 4, found.n)
+    return (
+        found if found.n >= FEWEST_MODELS else Correlation(*[float("nan")] * 4, found.n)
+    )
 
 
 def fisher(r: float, n: int, method: str = "pearson") -> tuple[float, float]:
@@ -73,7 +82,9 @@ def fisher(r: float, n: int, method: str = "pearson") -> tuple[float, float]:
     [-0.406, 0.91]
     """
     if not -1 < r < 1 or n < 4:
-        raise UserError(f"An interval needs r between -1 and 1 and n of 4 or more, not {r}, {n}.")
+        raise UserError(
+            f"An interval needs r between -1 and 1 and n of 4 or more, not {r}, {n}."
+        )
     spread = (1 + r**2 / 2 if method == "spearman" else 1) / (n - 3)
     reach = scipy.stats.norm.ppf((1 + LEVEL) / 2) * np.sqrt(spread)
     low, high = np.tanh(np.arctanh(r) + np.array([-reach, reach]))
@@ -91,7 +102,9 @@ def without_each(
     """
     x, y, labels = np.asarray(x, float), np.asarray(y, float), np.asarray(groups)
     if labels.shape != x.shape:
-        raise UserError(f"There are {labels.size} groups for {x.size} pairs; give one each.")
+        raise UserError(
+            f"There are {labels.size} groups for {x.size} pairs; give one each."
+        )
     rows = []
     for group in pd.unique(labels):
         left = correlation(x[labels != group], y[labels != group], method)

@@ -38,14 +38,16 @@ def dose(exposures: npt.ArrayLike) -> np.ndarray:
     return np.log2(1 + counts)
 
 
-def slope(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike) -> Slope:
+def slope(
+    known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike
+) -> Slope:
     r"""Estimate how much the log odds of being known rise with every doubling of exposure.
 
     .. math:: \operatorname{logit} P(\mathrm{known}_c) = \alpha_{r(c)} + \beta \log_2(1 + e_c)
 
-    Conditional logit (Chamberlain 1980), since effects of relations estimated from a handful of
-    facts each would bias the slope upwards. Errors are clustered by relation (sandwich, factor
-    G / (G - 1), Student's t with G - 1 degrees).
+    Conditional logit (Chamberlain 1980), since effects of relations estimated from a
+    handful of facts each would bias the slope upwards. Errors are clustered by relation
+    (sandwich, factor G / (G - 1), Student's t with G - 1 degrees).
 
     >>> found = slope([0, 1, 0, 1, 0, 1, 1, 0], [0, 1] * 4, list("aabbccdd"))
     >>> round(found.estimate, 3), found.n, found.relations  # three pairs to one: log(3 / 1)
@@ -53,10 +55,14 @@ def slope(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLik
     """
     table = pd.DataFrame({"known": known, "relation": relation})
     if not len(table) == np.size(exposures):
-        raise UserError(f"{len(table)} verdicts need as many exposures, not {np.size(exposures)}.")
+        raise UserError(
+            f"{len(table)} verdicts need as many exposures, not {np.size(exposures)}."
+        )
     table["dose"] = dose(exposures)
     groups = table.groupby("relation")
-    varies = (groups["known"].transform("nunique") > 1) & (groups["dose"].transform("nunique") > 1)
+    varies = (groups["known"].transform("nunique") > 1) & (
+        groups["dose"].transform("nunique") > 1
+    )
     table = table[varies].sort_values("relation", kind="stable")
     n, count, nothing = len(table), table["relation"].nunique(), float("nan")
     if not count:
@@ -64,7 +70,9 @@ def slope(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLik
     if sign := _parted(table):
         return Slope(sign * float("inf"), nothing, nothing, nothing, n, count)
     names = table["relation"].to_numpy()
-    model = ConditionalLogit(table["known"].to_numpy(int), table[["dose"]].to_numpy(), groups=names)
+    model = ConditionalLogit(
+        table["known"].to_numpy(int), table[["dose"]].to_numpy(), groups=names
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = model.fit(method="bfgs", disp=0)
@@ -80,7 +88,9 @@ def slope(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLik
     return Slope(estimate, estimate - reach, estimate + reach, p, n, count)
 
 
-def half_dose(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike) -> Interval:
+def half_dose(
+    known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike
+) -> Interval:
     r"""Estimate after how many exposures half of the facts are known.
 
     With the logistic curve :math:`a + b \log_2(1 + e)` these are :math:`2^{-a/b} - 1`; the interval
@@ -94,7 +104,9 @@ def half_dose(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.Arra
     known, doses = np.asarray(known, dtype=float), dose(exposures)
     labels = pd.factorize(np.asarray(relation))[0]
     if not known.size == doses.size == labels.size:
-        raise UserError(f"{known.size} verdicts need as many exposures, not {doses.size}.")
+        raise UserError(
+            f"{known.size} verdicts need as many exposures, not {doses.size}."
+        )
     nothing = Interval(*[float("nan")] * 3, known.size)
     table = pd.DataFrame({"known": known, "dose": doses, "relation": 0})
     if np.ptp(known) == 0 or np.ptp(doses) == 0 or _parted(table) or labels.max() < 2:

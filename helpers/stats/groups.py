@@ -33,18 +33,20 @@ def intervals(
     by : str
         Column of groups, which are also the strata.
     n_resamples, seed, centred
-        As for :func:`bootstrap`. A group's interval depends neither on the other groups nor on the
-        order of rows.
+        As for :func:`bootstrap`. A group's interval depends neither on the other groups
+        nor on the order of rows.
     strata : str, optional
-        Column of strata within the groups, such as the relation where groups are ways of asking.
+        Column of strata within the groups, such as the relation where groups are ways
+        of asking.
 
     Returns
     -------
     DataFrame
-        Columns `by`, ``measure, estimate, low, high, n``; after the groups come ``all`` (facts of
-        all groups together) and ``mean`` (the mean of the groups' numbers, as the papers report;
-        a group where the figure is not a number is left out). Without any facts those two rows
-        stand alone, with n = 0 and no numbers. A mean of zeros or ones alone has Wilson's interval.
+        Columns `by`, ``measure, estimate, low, high, n``; after the groups come ``all``
+        (facts of all groups together) and ``mean`` (the mean of the groups' numbers, as
+        the papers report; a group where the figure is not a number is left out).
+        Without any facts those two rows stand alone, with n = 0 and no numbers. A mean
+        of zeros or ones alone has Wilson's interval.
 
     Raises
     ------
@@ -60,13 +62,20 @@ def intervals(
     [['P17', 1.0, 2], ['P36', 0.0, 1], ['all', 0.667, 3], ['mean', 0.5, 3]]
     """
     within = [] if strata is None else [strata]
-    needed = [by, *within, *(column for columns, _ in measures.values() for column in columns)]
+    needed = [
+        by,
+        *within,
+        *(column for columns, _ in measures.values() for column in columns),
+    ]
     check_columns(table, needed, "facts")
     rows = []
     for name, (columns, statistic) in measures.items():
         ordered = table.sort_values([by, *within, *columns])
         layers = None if strata is None else ordered[strata].to_numpy()
-        values, labels = ordered[list(columns)].to_numpy(dtype=float), ordered[by].to_numpy()
+        values, labels = (
+            ordered[list(columns)].to_numpy(dtype=float),
+            ordered[by].to_numpy(),
+        )
         found, draws, sizes, shared = [], [], [], resampling.pooled(labels)
         for label in pd.unique(labels):
             inside, own_seed = labels == label, [seed, crc32(str(label).encode())]
@@ -79,15 +88,22 @@ def intervals(
             ends = bounds(drawn, len(part), layer, centre)
             ends = resampling.or_wilson(ends, found[-1], len(marks(part, statistic)))
             rows.append((label, name, found[-1], *map(float, ends), len(part)))
-            if len(pool) > len(part):  # of too few facts to show in the mean how far they vary
+            if len(pool) > len(
+                part
+            ):  # of too few facts to show in the mean how far they vary
                 drawn = _moved(part, pool, statistic, n_resamples, own_seed)
             draws.append(drawn)
-        both = labels if layers is None else pd.factorize(pd.Series(zip(labels, layers)))[0]
+        both = (
+            labels
+            if layers is None
+            else pd.factorize(pd.Series(zip(labels, layers)))[0]
+        )
         whole = estimate(values, statistic, both, n_resamples, seed, centred)
         rows.append(("all", name, *whole))
         middle = float(_mean_of_numbers(np.array(found)))
         means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))
-        # A mean over groups of n facts each varies as a rate of the groups' harmonic size does.
+        # A mean over groups of n facts each varies as a rate of the groups' harmonic
+        # size does.
         weight = len(sizes) ** 2 / sum(1 / size for size in sizes) if sizes else 0
         ends = bounds(means, len(values), both, middle if centred else None)
         if statistic is mean and len(marks(values, statistic)):
@@ -112,7 +128,9 @@ def estimate(
     """
     table = as_table(values)
     found = bootstrap(table, statistic, strata, n_resamples, seed, centred)
-    ends = resampling.or_wilson(found[1:3], found.estimate, len(marks(table, statistic)))
+    ends = resampling.or_wilson(
+        found[1:3], found.estimate, len(marks(table, statistic))
+    )
     return Interval(found.estimate, *ends, found.n)
 
 
@@ -130,8 +148,9 @@ def averages(
     table : DataFrame
         One row an item, drawn independently.
     columns : sequence of str
-        Columns of numbers. One of zeros and ones is a share and gets Wilson's interval, which keeps
-        its width where all or none are ones; any other that of :func:`bootstrap` over rows.
+        Columns of numbers. One of zeros and ones is a share and gets Wilson's interval,
+        which keeps its width where all or none are ones; any other that of
+        :func:`bootstrap` over rows.
     by : str, optional
         Column of groups; by default all rows are one.
     n_resamples, seed
@@ -140,7 +159,8 @@ def averages(
     Returns
     -------
     DataFrame
-        `by` (if given), ``measure, estimate, low, high, n``; groups in order of appearance.
+        `by` (if given), ``measure, estimate, low, high, n``; groups in order of
+        appearance.
 
     Examples
     --------
@@ -165,7 +185,11 @@ def averages(
 
 
 def _moved(
-    part: np.ndarray, pool: np.ndarray, statistic: Statistic, n_resamples: int, seed: Sequence[int]
+    part: np.ndarray,
+    pool: np.ndarray,
+    statistic: Statistic,
+    n_resamples: int,
+    seed: Sequence[int],
 ) -> np.ndarray:
     """Return a group's figure as it moves if its facts are drawn from a pool of small groups."""
 

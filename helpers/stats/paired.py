@@ -8,7 +8,14 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from helpers import UserError
 from helpers.stats import resampling
-from helpers.stats.resampling import Statistic, as_table, bounds, marks, mean, replicates
+from helpers.stats.resampling import (
+    Statistic,
+    as_table,
+    bounds,
+    marks,
+    mean,
+    replicates,
+)
 from helpers.stats.results import Difference
 
 
@@ -22,7 +29,8 @@ def paired_difference(
 ) -> Difference:
     """Compare two models, or two prompts, on the same facts: first minus second.
 
-    Both tables are resampled together: a fact that is hard for both does not blur the difference.
+    Both tables are resampled together: a fact that is hard for both does not blur the
+    difference.
 
     Parameters
     ----------
@@ -34,10 +42,11 @@ def paired_difference(
     Returns
     -------
     Difference
-        p: twice the smaller share of resamples at or beyond 0, one resample added to each count.
-        Not numbers without rows; bounds and p are none either for one row alone, nor where all
-        resamples are alike, but for shares of twenty zeros and ones or more: these have Newcombe's
-        interval (1998), of the share that the first alone has less that of the second alone.
+        p: twice the smaller share of resamples at or beyond 0, one resample added to
+        each count. Not numbers without rows; bounds and p are none either for one row
+        alone, nor where all resamples are alike, but for shares of twenty zeros and
+        ones or more: these have Newcombe's interval (1998), of the share that the first
+        alone has less that of the second alone.
 
     Raises
     ------
@@ -59,7 +68,9 @@ def paired_difference(
     n, width = first.shape
 
     def difference(rows: np.ndarray) -> np.ndarray:
-        return np.asarray(statistic(rows[..., :width])) - np.asarray(statistic(rows[..., width:]))
+        return np.asarray(statistic(rows[..., :width])) - np.asarray(
+            statistic(rows[..., width:])
+        )
 
     both, nothing = np.hstack([first, second]), float("nan")
     if not n:
@@ -83,7 +94,11 @@ def holm(p: npt.ArrayLike) -> np.ndarray:
     [0.03, nan, 0.06, 0.06]
     """
     p = np.asarray(p, dtype=float)
-    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # not a number is sorted last
+    order = np.argsort(p)[
+        : np.count_nonzero(~np.isnan(p))
+    ]  # not a number is sorted last
     adjusted = np.full(p.shape, np.nan)
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    adjusted[order] = np.minimum(
+        1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
+    )
     return adjusted

@@ -41,9 +41,10 @@ def rank_test(
 ) -> RankTest:
     """Test Spearman's rank correlation by permutations: all of them, up to 16 pairs.
 
-    p is the share of the n! ways to pair the two columns whose abs(rho) is at least the one found.
-    With ranks a and b (ties get their mean) rho depends on the sum of a·b alone, whose distribution
-    over all pairings is counted subset by subset: at most 2^n of them in place of n! pairings.
+    p is the share of the n! ways to pair the two columns whose abs(rho) is at least the
+    one found. With ranks a and b (ties get their mean) rho depends on the sum of a·b
+    alone, whose distribution over all pairings is counted subset by subset: at most 2^n
+    of them in place of n! pairings.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ def rank_test(
     Returns
     -------
     RankTest
-        rho in [-1, 1]; rho and p not numbers for fewer than two pairs or a constant column.
+        rho in [-1, 1]; rho and p not numbers for fewer than two pairs or a constant
+        column.
 
     Raises
     ------
@@ -93,8 +95,8 @@ def spearman(rows: np.ndarray) -> np.ndarray:
 def partial_spearman(rows: np.ndarray) -> np.ndarray:
     """Correlate the ranks of the first two of three columns, given those of the third.
 
-    (r_xy - r_xz r_yz) / sqrt((1 - r_xz²)(1 - r_yz²)) of ranks. Not a number where a column is
-    constant or z orders as x or y does.
+    (r_xy - r_xz r_yz) / sqrt((1 - r_xz²)(1 - r_yz²)) of ranks. Not a number where a
+    column is constant or z orders as x or y does.
 
     >>> rows = np.array([[1.0, 1, 2], [2, 3, 4], [3, 2, 1], [4, 4, 3]])
     >>> round(float(partial_spearman(rows)), 3)  # 0.8 / sqrt(1 - 0.36)
@@ -116,9 +118,10 @@ def bootstrap_groups(
 ) -> Grouped:
     """Estimate a statistic, shape (n, k) to a number, with an interval that draws whole groups.
 
-    Models of one family are no independent draws, nor are facts of one relation; families and
-    relations nearly are. Each resample holds as many groups as there are, each with all its rows.
-    Resamples on which the statistic is undefined are left out and counted.
+    Models of one family are no independent draws, nor are facts of one relation;
+    families and relations nearly are. Each resample holds as many groups as there are,
+    each with all its rows. Resamples on which the statistic is undefined are left out
+    and counted.
 
     >>> pairs = [[1, 2], [2, 1], [3, 4], [4, 3]]
     >>> found = bootstrap_groups(pairs, ["a", "a", "b", "b"], n_resamples=100)
@@ -127,7 +130,9 @@ def bootstrap_groups(
     """
     table, labels = np.asarray(values, dtype=float), np.asarray(groups)
     if labels.shape != (len(table),):
-        raise UserError(f"There are {labels.size} groups for {len(table)} rows; give one each.")
+        raise UserError(
+            f"There are {labels.size} groups for {len(table)} rows; give one each."
+        )
     members = [np.flatnonzero(labels == label) for label in pd.unique(labels)]
     if not members:
         return Grouped(float("nan"), float("nan"), float("nan"), 0, 0, 0)
@@ -135,23 +140,33 @@ def bootstrap_groups(
     def drawn(numbers: np.ndarray) -> np.ndarray:
         """Return the statistic on each draw of groups; few groups give few different draws."""
         kinds, which = np.unique(np.sort(numbers[..., 0]), axis=0, return_inverse=True)
-        rows = [np.concatenate([members[int(group)] for group in kind]) for kind in kinds]
-        return np.array([statistic(table[row]) for row in rows], dtype=float)[which.ravel()]
+        rows = [
+            np.concatenate([members[int(group)] for group in kind]) for kind in kinds
+        ]
+        return np.array([statistic(table[row]) for row in rows], dtype=float)[
+            which.ravel()
+        ]
 
     draws = replicates(np.arange(len(members)), drawn, None, n_resamples, seed)
     low, high = bounds(draws, len(members))
     left_out = int(np.isnan(draws).sum())
     estimate = float(statistic(table))
-    return Grouped(estimate, float(low), float(high), len(table), len(members), left_out)
+    return Grouped(
+        estimate, float(low), float(high), len(table), len(members), left_out
+    )
 
 
 def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the ranks of two columns as the smallest whole numbers from 0 that keep their gaps."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape:
-        raise UserError(f"A correlation needs pairs, not {x.size} and {y.size} numbers.")
+        raise UserError(
+            f"A correlation needs pairs, not {x.size} and {y.size} numbers."
+        )
     there = ~(np.isnan(x) | np.isnan(y))
-    doubled = [np.rint(2 * scipy.stats.rankdata(each[there])).astype(int) for each in (x, y)]
+    doubled = [
+        np.rint(2 * scipy.stats.rankdata(each[there])).astype(int) for each in (x, y)
+    ]
     above = [each - each.min(initial=2 * len(each)) for each in doubled]
     first, second = (each // max(1, np.gcd.reduce(each)) for each in above)
     return first, second
@@ -161,19 +176,26 @@ def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 def _ways(first: tuple[int, ...], second: tuple[int, ...]) -> np.ndarray:
     """Count pairings of sorted whole numbers by their sum of products: entry s is how many have s.
 
-    After k steps each choice of k numbers of b (how many of each value) holds how often they, and
-    the k smallest of a, give each sum: the sums stay short where the choices are many.
+    After k steps each choice of k numbers of b (how many of each value) holds how often
+    they, and the k smallest of a, give each sum: the sums stay short where the choices
+    are many.
     """
     several = [np.unique(each, return_counts=True) for each in (first, second)]
     fewer = min((0, 1), key=lambda which: np.prod(several[which][1] + 1.0))
     values, there = several[fewer]
     a, b = np.array((second, first)[fewer]), np.array((first, second)[fewer])
     n = len(a)
-    steps = np.cumprod([1, *there[:-1] + 1])  # a choice is a number with one digit a value
+    steps = np.cumprod(
+        [1, *there[:-1] + 1]
+    )  # a choice is a number with one digit a value
     chosen, counts = np.zeros(1, dtype=int), np.ones((1, 1))
     for k in range(1, n + 1):
-        left = [count - chosen // step % (count + 1) for step, count in zip(steps, there)]
-        larger = np.unique(np.concatenate([chosen[u > 0] + s for u, s in zip(left, steps)]))
+        left = [
+            count - chosen // step % (count + 1) for step, count in zip(steps, there)
+        ]
+        larger = np.unique(
+            np.concatenate([chosen[u > 0] + s for u, s in zip(left, steps)])
+        )
         longest = int(a[:k] @ b[n - k :]) + 1
         grown = np.zeros((len(larger), longest))
         for value, step, unused in zip(values, steps, left):

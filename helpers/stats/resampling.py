@@ -1,8 +1,8 @@
 """Bootstrap of any statistic, drawing facts with replacement within their strata.
 
-Strata of fewer than five facts are drawn from as one. The bounds are percentiles of the resamples,
-at a level expanded to cover what they promise; resamples that are all alike give none, but for
-shares of twenty facts or more.
+Strata of fewer than five facts are drawn from as one. The bounds are percentiles of the
+resamples, at a level expanded to cover what they promise; resamples that are all alike
+give none, but for shares of twenty facts or more.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,10 +41,14 @@ def replicates(
     if n_resamples < 1:
         raise UserError(f"A bootstrap needs at least 1 resample, not {n_resamples}.")
     if not len(table):
-        raise UserError("A bootstrap needs at least one fact; there are none left to draw from.")
+        raise UserError(
+            "A bootstrap needs at least one fact; there are none left to draw from."
+        )
     layers = pooled(np.zeros(len(table)) if strata is None else strata)
     if layers.shape != (len(table),):
-        raise UserError(f"There are {len(layers)} strata for {len(table)} facts; give one each.")
+        raise UserError(
+            f"There are {len(layers)} strata for {len(table)} facts; give one each."
+        )
     sizes = np.bincount(layers)
     start, size = np.repeat(np.cumsum(sizes) - sizes, sizes), np.repeat(sizes, sizes)
     table = table[np.argsort(layers, kind="stable")]
@@ -68,36 +72,40 @@ def bootstrap(
 ) -> Interval:
     """Estimate a statistic with its 95 % percentile interval.
 
-    The bounds are those of Hesterberg's expanded percentile interval, not clipped to a measure's
-    range: the plain one is narrow for few facts, and covers 88 % instead of 95 % with five facts
-    in each of ten relations.
+    The bounds are those of Hesterberg's expanded percentile interval, not clipped to a
+    measure's range: the plain one is narrow for few facts, and covers 88 % instead of
+    95 % with five facts in each of ten relations.
 
     Parameters
     ----------
     values : array_like, shape (n,) or (n, k)
         One row a fact.
     statistic : callable
-        Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its last two
-        axes; see :func:`mean`. Its attribute ``bounds``, if it has one
-        (:func:`helpers.metrics.detection.bounds`), stands in for the percentiles; ``marks`` says of
-        which zeros and ones of the table it is the share, as a mean is of all.
+        Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its
+        last two axes; see :func:`mean`. Its attribute ``bounds``, if it has one
+        (:func:`helpers.metrics.detection.bounds`), stands in for the percentiles;
+        ``marks`` says of which zeros and ones of the table it is the share, as a mean
+        is of all.
     strata : array_like, shape (n,), optional
-        Labels, such as relations; each resample holds as many rows of each as there are. Strata
-        of fewer than five rows show too little spread and are drawn together.
+        Labels, such as relations; each resample holds as many rows of each as there
+        are. Strata of fewer than five rows show too little spread and are drawn
+        together.
     n_resamples : int
     seed : int or sequence of int
         For numpy's generator; the same seed gives the same samples.
     centred : bool
-        Move the interval by the resamples' bias. Resampling adds noise, so the largest of several
-        rates, or their standard deviation, is larger on resamples than on the facts themselves,
-        and the plain interval may miss the estimate; a mean or a ratio needs no such move.
+        Move the interval by the resamples' bias. Resampling adds noise, so the largest
+        of several rates, or their standard deviation, is larger on resamples than on
+        the facts themselves, and the plain interval may miss the estimate; a mean or a
+        ratio needs no such move.
 
     Returns
     -------
     Interval
-        Not numbers if there are no rows; bounds are none either for one row alone, nor where
-        fewer than twenty rows give an interval of width zero, or more give resamples that are all
-        alike: then a share of twenty rows or more has the bounds of :func:`wilson`.
+        Not numbers if there are no rows; bounds are none either for one row alone, nor
+        where fewer than twenty rows give an interval of width zero, or more give
+        resamples that are all alike: then a share of twenty rows or more has the bounds
+        of :func:`wilson`.
 
     Raises
     ------
@@ -132,8 +140,9 @@ def bootstrap(
 def expanded(n: int, strata: npt.ArrayLike | None = None) -> float:
     """Return the level at which percentiles of resamples cover as often as `LEVEL` says.
 
-    2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom, for n facts in k
-    strata, small ones pooled (Hesterberg 2015, The American Statistician 69 (4), for one sample).
+    2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom, for n
+    facts in k strata, small ones pooled (Hesterberg 2015, The American Statistician 69
+    (4), for one sample).
 
     >>> round(expanded(20), 3), round(expanded(20, [0, 1] * 10), 3)
     (0.968, 0.973)
@@ -153,7 +162,9 @@ def pooled(strata: npt.ArrayLike) -> np.ndarray:
     >>> pooled(["a"] * 5 + ["b", "c", "c"] + ["d"] * 6).tolist()
     [1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3]
     """
-    _, numbers, sizes = np.unique(np.asarray(strata), return_inverse=True, return_counts=True)
+    _, numbers, sizes = np.unique(
+        np.asarray(strata), return_inverse=True, return_counts=True
+    )
     by_size = np.argsort(sizes, kind="stable")
     few = (sizes < FEWEST).sum()
     if few and sizes[by_size[:few]].sum() < FEWEST:
@@ -169,8 +180,8 @@ def bounds(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of an interval: the one rule for all that is resampled.
 
-    Draws that are not a number are left out; where all are alike but for rounding, nothing tells
-    how far the estimate may be off, and there are no bounds.
+    Draws that are not a number are left out; where all are alike but for rounding,
+    nothing tells how far the estimate may be off, and there are no bounds.
 
     >>> low, high = bounds(np.arange(1001.0), n=20)
     >>> round(float(low)), round(float(high))
@@ -184,7 +195,9 @@ def bounds(
     nothing |= (low == high) & (n < FEW)
     nothing |= most - least <= ROUNDING * np.maximum(np.abs(least), np.abs(most))
     bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
-    low = np.maximum(low - bias, np.where(least >= 0, 0.0, -np.inf))  # no deviation is below 0
+    low = np.maximum(
+        low - bias, np.where(least >= 0, 0.0, -np.inf)
+    )  # no deviation is below 0
     return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high - bias)
 
 
@@ -194,8 +207,8 @@ def wilson(successes: float, n: float) -> Interval:
     Parameters
     ----------
     successes, n : float
-        Of how many trials; a trial that was repeated may count by the share of its successes. For
-        facts that cluster in relations use :func:`bootstrap`.
+        Of how many trials; a trial that was repeated may count by the share of its
+        successes. For facts that cluster in relations use :func:`bootstrap`.
 
     Returns
     -------
@@ -213,7 +226,9 @@ def wilson(successes: float, n: float) -> Interval:
     [0.8, 0.49, 0.943, 10]
     """
     if not 0 <= successes <= n:
-        raise UserError(f"{successes} successes of {n} trials cannot be; give 0 to {n}.")
+        raise UserError(
+            f"{successes} successes of {n} trials cannot be; give 0 to {n}."
+        )
     if n == 0:
         return Interval(float("nan"), float("nan"), float("nan"), 0)
     low, high = proportion_confint(successes, n, 1 - LEVEL, method="wilson")

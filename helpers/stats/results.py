@@ -57,6 +57,8 @@ def named(kind: str, n_resamples: int = 0) -> str:
     '95 % intervals: bootstrap over facts within relations, 1,000 draws.'
     """
     if kind not in KINDS or (kind in DRAWN) != (n_resamples > 0):
-        raise UserError(f"There is no interval {kind!r} of {n_resamples} draws; see {list(KINDS)}.")
+        raise UserError(
+            f"There is no interval {kind!r} of {n_resamples} draws; see {list(KINDS)}."
+        )
     draws = f", {n_resamples:,} draws" if n_resamples else ""
     return f"95 % intervals: {KINDS[kind]}{draws}."

@@ -1,13 +1,21 @@
 """The four studies, one module each: ask, facts, measures, verdict, summary.
 
-A module holds ``ask`` (facts to answers), ``facts`` (answers to one row a fact), ``MEASURES``,
-``verdict`` and ``summary``. `STUDIES` is the only registry: chapters, panel, comparison,
-calibration and the command line go through it.
+A module holds ``ask`` (facts to answers), ``facts`` (answers to one row a fact),
+``MEASURES``, ``verdict`` and ``summary``. `STUDIES` is the only registry: chapters,
+panel, comparison, calibration and the command line go through it.
 """
 
 from helpers.studies import knowledge_base, latent_knowledge, monitor, multiplicity
 from helpers.studies.comparison import compare
-from helpers.studies.measures import FIRM, Measure, Study, check_firm, fitting, rate, settings
+from helpers.studies.measures import (
+    FIRM,
+    Measure,
+    Study,
+    check_firm,
+    fitting,
+    rate,
+    settings,
+)
 
 STUDIES: dict[str, Study] = {
     "monitor": monitor,
@@ -36,4 +44,6 @@ def measure_named(name: str) -> Measure:
     >>> measure_named("MONITOR").heading
     'MONITOR ↓'
     """
-    return next(m for study in STUDIES.values() for m in study.MEASURES if m.name == name)
+    return next(
+        m for study in STUDIES.values() for m in study.MEASURES if m.name == name
+    )

@@ -12,13 +12,16 @@ ROUNDING = 1e-6  # differences below it are those of sums in another order
 
 
 def compare(
-    study: Study, facts: Mapping[str, pd.DataFrame], n_resamples: int = 1000, seed: int = 0
+    study: Study,
+    facts: Mapping[str, pd.DataFrame],
+    n_resamples: int = 1000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Compare models in all measures of a study, pair by pair, on the facts that both were asked.
 
-    Both models of a pair are resampled together, so a fact that is hard for both does not widen
-    the interval. Where a measure leaves facts out (MONITOR counts only those that a model knows),
-    the facts that count for both models decide.
+    Both models of a pair are resampled together, so a fact that is hard for both does
+    not widen the interval. Where a measure leaves facts out (MONITOR counts only those
+    that a model knows), the facts that count for both models decide.
 
     Parameters
     ----------
@@ -32,10 +35,10 @@ def compare(
     Returns
     -------
     DataFrame
-        ``first, second, measure, estimate, low, high, p, n, better``: `estimate` is the measure of
-        `first`, the later one in the mapping, minus that of `second`; `n` facts count for both;
-        ``better`` names the better model, "" if the interval holds 0, if there is none, or if
-        neither side is better.
+        ``first, second, measure, estimate, low, high, p, n, better``: `estimate` is the
+        measure of `first`, the later one in the mapping, minus that of `second`; `n`
+        facts count for both; ``better`` names the better model, "" if the interval
+        holds 0, if there is none, or if neither side is better.
 
     Raises
     ------
@@ -53,7 +56,11 @@ def compare(
     """
     if len(facts) < 2:
         raise UserError(f"A comparison needs two models or more, not {len(facts)}.")
-    needed = ["item", "relation", *(name for each in study.MEASURES for name in each.columns)]
+    needed = [
+        "item",
+        "relation",
+        *(name for each in study.MEASURES for name in each.columns),
+    ]
     for name, table in facts.items():
         check_columns(table, needed, f"facts of {name}")
     models = {name: by_item(table) for name, table in facts.items()}
@@ -85,7 +92,12 @@ def difference(
         return stats.Difference(*[float("nan")] * 4, 0)
     left, right = left.loc[both], right.loc[both]
     found = stats.paired_difference(
-        left[columns], right[columns], measure.statistic, left["relation"], n_resamples, seed
+        left[columns],
+        right[columns],
+        measure.statistic,
+        left["relation"],
+        n_resamples,
+        seed,
     )
     return found._replace(n=measure.n(left))
 
@@ -103,18 +115,28 @@ def differences(
     rows = []
     for first, second in chosen:
         for measure in measures:
-            found = difference(models[first], models[second], measure, n_resamples, seed)
-            row = {"first": first, "second": second, "measure": measure.name} | found._asdict()
+            found = difference(
+                models[first], models[second], measure, n_resamples, seed
+            )
+            row = {
+                "first": first,
+                "second": second,
+                "measure": measure.name,
+            } | found._asdict()
             sure = found.low > 0 or found.high < 0
             if abs(found.estimate) < ROUNDING or measure.higher is None or not sure:
                 better = ""
             else:
                 better = first if (found.low > 0) == measure.higher else second
             rows.append(row | {"better": better})
-    return numbers(rows, ["first", "second", "measure", *stats.Difference._fields, "better"])
+    return numbers(
+        rows, ["first", "second", "measure", *stats.Difference._fields, "better"]
+    )
 
 
-def numbers(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
+def numbers(
+    rows: Sequence[Mapping[str, object]], columns: Sequence[str]
+) -> pd.DataFrame:
     """Lay out rows as a table whose figures are numbers, also where there is no row."""
     table = pd.DataFrame(rows, columns=list(columns))
     figures = [name for name in stats.Difference._fields[:-1] if name in table]

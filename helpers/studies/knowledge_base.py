@@ -22,7 +22,13 @@ from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
 
 TITLE = "knowledge base"
 FIGURES = {"right": ("correct", 1), "agreement": ("consistency", 1)}
-BASIC = ("seen", "correct", "wrong", "tested", "consistency")  # as `indicators` lays them out
+BASIC = (
+    "seen",
+    "correct",
+    "wrong",
+    "tested",
+    "consistency",
+)  # as `indicators` lays them out
 STOP = ("\n", "QUESTION")
 MOST = 20  # wrong answers to draw options from, for one response
 _NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR", "CR", "WR")
@@ -31,7 +37,9 @@ _LISTED = listed("knowledge_base", **_OWN)
 MEASURES = tuple(_LISTED[name] for name in _NAMES[:6])
 # Of logs, which hold questions about seen knowledge or about unseen, not both.
 IN_LOGS = {
-    True: tuple(_LISTED[name] for name in ("CR", "WR", "NCR", "Cons_c", "Cons_w", "NCCR")),
+    True: tuple(
+        _LISTED[name] for name in ("CR", "WR", "NCR", "Cons_c", "Cons_w", "NCCR")
+    ),
     False: tuple(_LISTED[name] for name in ("UR", "Cons_w", "IUR")),
 }
 
@@ -57,7 +65,9 @@ def ask(
     """Let the model respond, then ask each response again by multiple choice."""
     only = None if facts is None else set(facts["fact"])
     counts = {} if facts is not None else {"n_seen": n_seen, "n_unseen": n_unseen}
-    bank = datasets.knowledge(dataset, model.name, as_of=as_of, seed=seed, only=only, **counts)
+    bank = datasets.knowledge(
+        dataset, model.name, as_of=as_of, seed=seed, only=only, **counts
+    )
     how = {"retriever": retriever, "max_new_tokens": max_new_tokens, "cache": cache}
     said = respond(model, bank.asked, bank, setting, **how)
     said = responses.mark(reliability.with_strata(said), match)
@@ -84,7 +94,9 @@ def respond(
     from helpers import probing
 
     asked = shots.ask(questions, setting, bank.seen_shots, bank.unseen_shots, retriever)
-    return probing.generate(model, asked, max_new_tokens, STOP, cache=cache, progress=progress)
+    return probing.generate(
+        model, asked, max_new_tokens, STOP, cache=cache, progress=progress
+    )
 
 
 def ask_again(
@@ -103,7 +115,9 @@ def ask_again(
     from helpers import probing
 
     pools = pool.groupby("pool", sort=False)["answer"].agg(list).to_dict()
-    wrong = consistency.distractors(replies, pools, seed=seed, spelling=canonical.canonical)
+    wrong = consistency.distractors(
+        replies, pools, seed=seed, spelling=canonical.canonical
+    )
     if written is not None:
         wrong = [[*own, *drawn][:MOST] for own, drawn in zip(written, wrong)]
     replies = replies.assign(distractors=wrong)
@@ -146,33 +160,47 @@ def facts(
 
 def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame:
     """Measure factuality and consistency in logs that hold several answers to each prompt."""
-    # The first answer is the response. The others say how firm it is, in place of the paper's
-    # multiple-choice questions (equation 4): Cons is the share of them with the same text, case and
-    # punctuation aside, or with a mark as right as its own.
+    # The first answer is the response. The others say how firm it is, in place of the
+    # paper's multiple-choice questions (equation 4): Cons is the share of them with the
+    # same text, case and punctuation aside, or with a mark as right as its own.
     answers = logs.repeated(paths)
     texts = answers["text"].mask(answers["text"] == logs.inspect_ai.NO_OPTION, "")
-    kinds = ["correct" if y else responses.kind_of(t) for t, y in zip(texts, answers["right"])]
+    kinds = [
+        "correct" if y else responses.kind_of(t)
+        for t, y in zip(texts, answers["right"])
+    ]
     marked = responses.as_defined(pd.DataFrame({"kind": kinds, "seen": seen}))
     alike = matching.normalise if answers.attrs["kind"] == "texts" else str
     marked["consistency"] = [
-        np.mean([alike(other) == alike(text) or bool(right and mark) for other, mark in others])
+        np.mean(
+            [
+                alike(other) == alike(text) or bool(right and mark)
+                for other, mark in others
+            ]
+        )
         if others
         else np.nan
-        for text, right, others in zip(answers["text"], answers["right"], answers["repeats"])
+        for text, right, others in zip(
+            answers["text"], answers["right"], answers["repeats"]
+        )
     ]
     found = answers[["item", "relation"]].assign(stratum="all", label=marked["label"])
     found["said"], found["n_repeats"] = answers["text"], answers["repeats"].map(len)
     found = found.join(pd.DataFrame(kb.indicators(marked), found.index, BASIC))
     asked = f"{found['n_repeats'].max() + 1} answers to a prompt"
     notes = list(answers.attrs["notes"])
-    notes.append("Cons compares repeated answers; the paper's is of multiple-choice questions.")
+    notes.append(
+        "Cons compares repeated answers; the paper's is of multiple-choice questions."
+    )
     if seen:
         notes.append(
             "All questions count as being about seen knowledge, for a log does not say; UR and IUR "
             "need a log of questions about unseen knowledge, and seen=no."
         )
     if alone := int((found["n_repeats"] == 0).sum()):
-        notes.append(f"{alone} of {len(found)} documents have one answer: Cons leaves them out.")
+        notes.append(
+            f"{alone} of {len(found)} documents have one answer: Cons leaves them out."
+        )
     if (found.loc[found["tested"] == 1, "consistency"] == 1).all():
         notes.append("No answer changes: unless they were sampled, Cons says nothing.")
     found.attrs = answers.attrs | {"asked": asked, "notes": notes}
@@ -195,14 +223,20 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
 summary = partial(summarised, MEASURES)
 
 
-def summary_of_logs(found: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+def summary_of_logs(
+    found: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
     """Sum up what :func:`from_logs` found, as :func:`summary` does: what its questions allow."""
     return summarised(IN_LOGS[bool(found["seen"].iloc[0])], found, n_resamples, seed)
 
 
 def of_logs(found: pd.DataFrame) -> dict[str, float]:
     """Return the measures of what :func:`from_logs` found, as the command prints them."""
-    values = dict(zip(kb.MEASURES, kb.statistic(found[list(BASIC)].to_numpy()).tolist()))
+    values = dict(
+        zip(kb.MEASURES, kb.statistic(found[list(BASIC)].to_numpy()).tolist())
+    )
     names = [measure.name for measure in IN_LOGS[bool(found["seen"].iloc[0])]]
     counts = {"items": len(found), "answers": int(found["n_repeats"].max()) + 1}
-    return counts | {name: None if np.isnan(values[name]) else values[name] for name in names}
+    return counts | {
+        name: None if np.isnan(values[name]) else values[name] for name in names
+    }

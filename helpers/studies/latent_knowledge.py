@@ -19,7 +19,10 @@ from helpers.prompts.formats import SEPARATORS
 from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
 
 TITLE = "IC-LKE"
-N_TRIED, N_OFFERED = 3, 20  # facts of a relation that separators are tried on, and choices
+N_TRIED, N_OFFERED = (
+    3,
+    20,
+)  # facts of a relation that separators are tried on, and choices
 FIGURES = {"mass": ("mass", 1), "top": ("top", 1)}
 MEASURES = tuple(listed("latent_knowledge").values())
 
@@ -44,8 +47,9 @@ def ask(
     ----------
     model : LanguageModel
     facts : DataFrame, optional
-        As from `helpers.datasets.load`; by default `n_facts` of each relation (0: all) from the
-        half of the data set that gives no examples. No example is about a subject of these facts.
+        As from `helpers.datasets.load`; by default `n_facts` of each relation (0: all)
+        from the half of the data set that gives no examples. No example is about a
+        subject of these facts.
     dataset : str
         Where examples and choices come from: a name or a path.
     relations : sequence of str
@@ -53,8 +57,9 @@ def ask(
     left_out : sequence of str
     n_facts, n_examples, n_choices : int
     separator : str
-        A name of `helpers.prompts.formats.SEPARATORS`, or a template; ``""``: the one that finds
-        most of some facts that are not tested (:func:`try_separators`). The paper has ``space``.
+        A name of `helpers.prompts.formats.SEPARATORS`, or a template; ``""``: the one
+        that finds most of some facts that are not tested (:func:`try_separators`). The
+        paper has ``space``.
     seed : int
         Of the draws.
     cache : str or Path, optional
@@ -73,7 +78,12 @@ def ask(
     roles = _roles(every, seed)
     chosen = {}
     if not separator:
-        how = {"dataset": dataset, "n_examples": n_examples, "seed": seed, "cache": cache}
+        how = {
+            "dataset": dataset,
+            "n_examples": n_examples,
+            "seed": seed,
+            "cache": cache,
+        }
         tried = try_separators(model, facts, **how, divided=(every, roles))
         chosen["separator"] = separator = tried.index[0]
     if facts is None:
@@ -83,7 +93,9 @@ def ask(
     if "false_object" in facts:
         options = datasets.offered(options, facts)
     probes = lists.ic_lke(facts, pool, options, n_examples, separator, seed)
-    length.check(probes, pool, counting(model), model.max_length, n_examples, separator, seed)
+    length.check(
+        probes, pool, counting(model), model.max_length, n_examples, separator, seed
+    )
     answers = probing.score(model, probes, cache=cache)
     if chosen:
         answers.attrs["chosen"] = chosen
@@ -116,12 +128,16 @@ def try_separators(
         short = pool[~pool["relation"].isin(LEFT_OUT)]
         pool = pool if short.empty else short
     free = _without(pool, *tested).drop_duplicates(["relation", "subject"])
-    most = pool.groupby("relation")["subject"].nunique() // 2  # as many are left for examples
+    most = (
+        pool.groupby("relation")["subject"].nunique() // 2
+    )  # as many are left for examples
     place = free.groupby("relation").cumcount()
     tried = free[place < free["relation"].map(most).clip(upper=N_TRIED)]
     options = lists.choices(tried, every, N_OFFERED, seed)
     rest = _without(pool, tried)
-    ways = [lists.ic_lke(tried, rest, options, n_examples, s, seed, s) for s in SEPARATORS]
+    ways = [
+        lists.ic_lke(tried, rest, options, n_examples, s, seed, s) for s in SEPARATORS
+    ]
     probes = pd.concat(ways, ignore_index=True)
     probes = length.readable(probes, counting(model), model.max_length)
     scores = lke.fact_scores(probing.score(model, probes, cache=cache))
@@ -148,7 +164,9 @@ def sizes(answers: pd.DataFrame) -> dict[str, int]:
     return {"n_facts": most(answers), "n_choices": most(answers, "option", "item")}
 
 
-def _load(dataset: str, relations: Sequence[str], but: Sequence[str], seed: int) -> pd.DataFrame:
+def _load(
+    dataset: str, relations: Sequence[str], but: Sequence[str], seed: int
+) -> pd.DataFrame:
     """Load the facts of some relations, or of all but some; of all if these are all there are."""
     every = datasets.load(dataset, list(relations) or None, seed=seed)
     kept = every[~every["relation"].isin(but)]
@@ -163,13 +181,17 @@ def _roles(facts: pd.DataFrame, seed: int) -> pd.DataFrame:
 def _without(pool: pd.DataFrame, *others: pd.DataFrame) -> pd.DataFrame:
     """Return facts about other subjects than those of some facts, relation by relation."""
     about = ["relation", "subject"]
-    barred = pd.MultiIndex.from_frame(pd.concat([pool[:0][about], *(o[about] for o in others)]))
+    barred = pd.MultiIndex.from_frame(
+        pd.concat([pool[:0][about], *(o[about] for o in others)])
+    )
     return pool[~pd.MultiIndex.from_frame(pool[about]).isin(barred)]
 
 
 def _tests(roles: pd.DataFrame, n_facts: int) -> pd.DataFrame:
     """Return the first tests of each relation; 0 takes all."""
-    return roles[roles["role"] == "test"].groupby("relation").head(n_facts or len(roles))
+    return (
+        roles[roles["role"] == "test"].groupby("relation").head(n_facts or len(roles))
+    )
 
 
 def facts(answers: pd.DataFrame) -> pd.DataFrame:

@@ -13,10 +13,22 @@ from helpers import UserError, stats
 from helpers.stats import Statistic
 
 FIRM = 0.5  # how sure a verdict must be, where a study sets no threshold
-OUTSIDE = ("cache", "texts", "control")  # arguments of `ask` that change no verdict: no settings
+OUTSIDE = (
+    "cache",
+    "texts",
+    "control",
+)  # arguments of `ask` that change no verdict: no settings
 LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # Which facts are asked.
-SAMPLE = ("dataset", "relations", "left_out", "n_facts", "n_items", "n_seen", "n_unseen")
+SAMPLE = (
+    "dataset",
+    "relations",
+    "left_out",
+    "n_facts",
+    "n_items",
+    "n_seen",
+    "n_unseen",
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,9 @@ class Measure:
 
     def n(self, facts: pd.DataFrame) -> int:
         """Count the facts that it is of, among those that have its columns."""
-        return len(facts) if self.seen is None else int((facts["seen"] == self.seen).sum())
+        return (
+            len(facts) if self.seen is None else int((facts["seen"] == self.seen).sum())
+        )
 
 
 def rate(name: str, title: str, higher: bool | None = True, **about: str) -> Measure:
@@ -84,18 +98,23 @@ def listed(study: str, **own: Mapping[str, Any]) -> dict[str, Measure]:
 class Study(Protocol):
     """The module of a study: `helpers.studies.STUDIES` names them all.
 
-    These may be left out: ``FOR_VERDICT`` (arguments of `ask` that suffice for a verdict),
-    ``FIGURES`` (other columns of the facts that may tell what is known: their titles, and 1 or -1
-    for their direction), and two functions by which answers from elsewhere are checked, ``sizes``
-    (answers -> the settings of size that they show) and ``drawn`` (settings, a bundled model's name
-    or "" -> the items of the atlas that these settings draw).
+    These may be left out: ``FOR_VERDICT`` (arguments of `ask` that suffice for a
+    verdict), ``FIGURES`` (other columns of the facts that may tell what is known: their
+    titles, and 1 or -1 for their direction), and two functions by which answers from
+    elsewhere are checked, ``sizes`` (answers -> the settings of size that they show)
+    and ``drawn`` (settings, a bundled model's name or "" -> the items of the atlas that
+    these settings draw).
     """
 
     TITLE: str
     MEASURES: tuple[Measure, ...]
-    ask: Callable[..., pd.DataFrame]  # (model, facts, settings) -> answers, one row a probe
+    ask: Callable[
+        ..., pd.DataFrame
+    ]  # (model, facts, settings) -> answers, one row a probe
     facts: Callable[..., pd.DataFrame]  # (answers, settings) -> one row a fact or item
-    verdict: Callable[..., pd.DataFrame]  # (facts, firm) -> known, score, blind, asserted
+    verdict: Callable[
+        ..., pd.DataFrame
+    ]  # (facts, firm) -> known, score, blind, asserted
     summary: Callable[..., pd.DataFrame]  # (facts) -> measures with intervals
 
 
@@ -138,7 +157,10 @@ def check_firm(firm: float) -> float:
 
 
 def summarised(
-    measures: Iterable[Measure], facts: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
+    measures: Iterable[Measure],
+    facts: pd.DataFrame,
+    n_resamples: int = 1000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Sum facts up: each measure with its interval, over all facts and relation by relation."""
     parts = [("all", facts)]

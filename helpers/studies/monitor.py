@@ -46,9 +46,9 @@ def ask(
     model : LanguageModel
         Asked in its `prompt_format` (see `helpers.probing.prompt_formats.choose`).
     facts : DataFrame, optional
-        As from `helpers.datasets.load`; by default `n_facts` of each of `relations` (0 and none:
-        all of the data set). Lists in a column `unrelated` are said in place of words that are
-        drawn.
+        As from `helpers.datasets.load`; by default `n_facts` of each of `relations` (0
+        and none: all of the data set). Lists in a column `unrelated` are said in place
+        of words that are drawn.
     dataset : str
         Where the frames come from: a name or a path.
     relations : sequence of str
@@ -65,8 +65,9 @@ def ask(
     Returns
     -------
     DataFrame
-        One row a prompt: ``item, relation, variant, frame, context, prompt, continuation,
-        logprobs, tokens, read`` and, where the model answers, ``text`` and ``anchor_logprobs``.
+        One row a prompt: ``item, relation, variant, frame, context, prompt,
+        continuation, logprobs, tokens, read`` and, where the model answers, ``text``
+        and ``anchor_logprobs``.
     """
     from helpers import probing
     from helpers.probing import prompt_formats
@@ -84,7 +85,9 @@ def ask(
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
     """Return the facts of the atlas that settings draw."""
-    chosen = datasets.load("atlas", given["relations"], given["n_facts"] or None, given["seed"])
+    chosen = datasets.load(
+        "atlas", given["relations"], given["n_facts"] or None, given["seed"]
+    )
     return chosen["fact"]
 
 
@@ -118,25 +121,30 @@ def facts(
     -------
     DataFrame
         The columns of `helpers.metrics.monitor.fact_scores`; ``counted_anchor`` and
-        ``counted_deviation``, not numbers where the fact is not known; ``coverage`` (0 or 1);
-        ``base`` and ``average``, accuracy in the base prompt and over all of the paper's prompts
-        that do not say the answer; ``asked_once``, the object's probability in the base prompt, and
-        ``asked_frame1`` and so on, in every other question frame. All in [0, 1]. ``written`` is
-        what the model writes in the base prompt.
+        ``counted_deviation``, not numbers where the fact is not known; ``coverage`` (0
+        or 1); ``base`` and ``average``, accuracy in the base prompt and over all of the
+        paper's prompts that do not say the answer; ``asked_once``, the object's
+        probability in the base prompt, and ``asked_frame1`` and so on, in every other
+        question frame. All in [0, 1]. ``written`` is what the model writes in the base
+        prompt.
     """
     known = anchors.known_facts(answers, rule=match)
     found = monitor.fact_scores(answers, known, anchors.column_of(anchor_mode), alphas)
     for name in ("deviation", "anchor"):
         found[f"counted_{name}"] = found[name].where(found["counted"])
     found["coverage"] = found["counted_anchor"].notna().astype(float)
-    marks = accuracy.by_fact(accuracy.mark_texts(answers[answers["text"].notna()], rule=match))
+    marks = accuracy.by_fact(
+        accuracy.mark_texts(answers[answers["text"].notna()], rule=match)
+    )
     asked = marks.columns[2:][~marks.columns[2:].str.match("right|unrelated")]
     marks = marks.set_index("item")
     average = marks[asked].mean(axis=1) if len(asked) else np.nan
     marks = marks.assign(average=average).rename(columns={"frame0": "base"})
     marks = marks.reindex(columns=["base", "average"], index=found["item"])
     found[["base", "average"]] = marks.to_numpy(dtype=float)
-    for frame in sorted({name for name in answers["variant"] if name.startswith("frame")}):
+    for frame in sorted(
+        {name for name in answers["variant"] if name.startswith("frame")}
+    ):
         once = answers[answers["variant"] == frame].set_index("item")["logprobs"]
         column = "asked_once" if frame == "frame0" else f"asked_{frame}"
         found[column] = np.exp(found["item"].map(once).map(np.sum))
@@ -150,7 +158,12 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
     steady = 1 - facts["deviation"] / facts["anchor"]
     known = facts["counted"] & (steady >= firm)
     score = steady.clip(lower=0).where(facts["counted"], 0.0)
-    found = {"known": known.astype(float), "score": score, "blind": np.nan, "asserted": None}
+    found = {
+        "known": known.astype(float),
+        "score": score,
+        "blind": np.nan,
+        "asserted": None,
+    }
     return pd.DataFrame(found, index=facts.index)
 
 

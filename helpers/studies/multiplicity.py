@@ -51,12 +51,19 @@ def ask(
     only = None if facts is None else set(facts["fact"])
     n, wanted = (n_items, relations) if only is None else (0, ())
     how = {"n": n or None, "relations": list(wanted) or None, "only": only}
-    bench = multiple_choice.load(dataset, seed=seed, n_options=n_options, model=model.name, **how)
+    bench = multiple_choice.load(
+        dataset, seed=seed, n_options=n_options, model=model.name, **how
+    )
     items = bench.items
     frames = datasets.frames(dataset) if "subject" in items else None
     kind = focus or ("frames" if frames is not None else bench.kinds[0])
     ways, n_shots, _ = variations.plan(
-        items, [kind], n_variations, bench.pool, bench.n_shots if facts is None else 0, frames
+        items,
+        [kind],
+        n_variations,
+        bench.pool,
+        bench.n_shots if facts is None else 0,
+        frames,
     )
     probes = variations.probes(
         items, kind, ways[kind], style=bench.style, pool=bench.pool, n_shots=n_shots,
@@ -66,19 +73,26 @@ def ask(
     scored.attrs["source"] = bench.about
     if "false_object" not in items:
         return scored
-    return scored.assign(false_object=scored["item"].map(items.set_index("item")["false_object"]))
+    return scored.assign(
+        false_object=scored["item"].map(items.set_index("item")["false_object"])
+    )
 
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
     """Return the questions of the atlas that settings draw."""
     wanted, n = given["relations"] or None, given["n_items"] or None
-    bench = multiple_choice.load("atlas", n, given["seed"], given["n_options"], wanted, model)
+    bench = multiple_choice.load(
+        "atlas", n, given["seed"], given["n_options"], wanted, model
+    )
     return bench.items["item"]
 
 
 def sizes(answers: pd.DataFrame) -> dict[str, int]:
     """Return the settings of size that answers show."""
-    found = {"n_items": answers["item"].nunique(), "n_options": most(answers, "option", "item")}
+    found = {
+        "n_items": answers["item"].nunique(),
+        "n_options": most(answers, "option", "item"),
+    }
     return found | {"n_variations": most(answers, "variation", "kind")}
 
 
@@ -107,12 +121,14 @@ def facts(
     Returns
     -------
     DataFrame
-        As from `helpers.metrics.choices.item_scores`, with ``said``, the text of the majority's
-        option, and ``stratum``: questions are drawn from all alike.
+        As from `helpers.metrics.choices.item_scores`, with ``said``, the text of the
+        majority's option, and ``stratum``: questions are drawn from all alike.
     """
     if "kind" in answers:
         answers = answers[answers["kind"] == (focus or answers["kind"].iloc[0])]
-    found = choices.item_scores(choices.choose(answers, rule), tau, replacement, correct_by)
+    found = choices.item_scores(
+        choices.choose(answers, rule), tau, replacement, correct_by
+    )
     return found.assign(said=_said(found, answers), stratum="all")
 
 
@@ -127,7 +143,9 @@ def from_logs(
     """Compute multiplicity from logs of other tools, without a model."""
     answers = logs.read(paths, rule)
     chosen = answers if answers.attrs["kind"] == "choices" else _numbered(answers)
-    found = choices.item_scores(chosen.assign(logprob=0.0), tau, replacement, correct_by)
+    found = choices.item_scores(
+        chosen.assign(logprob=0.0), tau, replacement, correct_by
+    )
     cell = choices.cells(found, correct_by)
     kinds = {name: (cell == name).astype(float) for name in multiplicity.CELLS}
     found = found.drop(columns=["logprob", "confidence"]).assign(
@@ -140,8 +158,12 @@ def from_logs(
 
 def _said(found: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
     """Return the text of the majority's option of each item."""
-    texts = answers.drop_duplicates(["item", "option"]).set_index(["item", "option"])["text"]
-    return texts.reindex(pd.MultiIndex.from_frame(found[["item", "majority"]])).to_numpy()
+    texts = answers.drop_duplicates(["item", "option"]).set_index(["item", "option"])[
+        "text"
+    ]
+    return texts.reindex(
+        pd.MultiIndex.from_frame(found[["item", "majority"]])
+    ).to_numpy()
 
 
 def _numbered(answers: pd.DataFrame) -> pd.DataFrame:
@@ -167,7 +189,9 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
 def of_logs(found: pd.DataFrame) -> dict[str, float]:
     """Return the means of what :func:`from_logs` found, as the command prints them."""
     means = found[[measure.name for measure in IN_LOGS[:4]]].mean()
-    means = means.rename({"ambiguous": "ambiguity", "ambiguous_binary": "ambiguity_binary"})
+    means = means.rename(
+        {"ambiguous": "ambiguity", "ambiguous_binary": "ambiguity_binary"}
+    )
     return {"items": len(found), "prompts": found.attrs["prompts"]} | means.to_dict()
 
 

@@ -36,7 +36,14 @@ def page(
     digits = parts["digits"].get(run.chapter, {})
     shown = {**shown, "compared": found.compared(), "this_run": took(run.folder)}
     styled = [
-        tables.show(table, name, folder, captions[name].format(**words), digits.get(name, 3), True)
+        tables.show(
+            table,
+            name,
+            folder,
+            captions[name].format(**words),
+            digits.get(name, 3),
+            True,
+        )
         for name, table in shown.items()
     ]
     return tables.folded(*styled, summary="All tables of this chapter")
@@ -45,11 +52,21 @@ def page(
 def took(folder: Path) -> pd.DataFrame:
     """Return what a run took, and what it was made with, from its manifest."""
     told: dict[str, Any] = runs.manifest(folder)
-    told = {name: value for name, value in told.items() if name not in ("read", "made_from")}
-    return pd.json_normalize(told).astype(str).T.set_axis(["value"], axis=1).rename_axis("entry")
+    told = {
+        name: value for name, value in told.items() if name not in ("read", "made_from")
+    }
+    return (
+        pd.json_normalize(told)
+        .astype(str)
+        .T.set_axis(["value"], axis=1)
+        .rename_axis("entry")
+    )
 
 
 def each(table: pd.DataFrame, label: str) -> Iterator[tuple[str, list[float]]]:
     """Yield every row of estimates to be compared, its label filled with what the row holds."""
     for row in table.to_dict("records"):
-        yield label.format(**row), [row[name] for name in ("estimate", "low", "high", "n")]
+        yield (
+            label.format(**row),
+            [row[name] for name in ("estimate", "low", "high", "n")],
+        )

@@ -28,7 +28,11 @@ from helpers.studies.knowledge_base import BASIC
 KINDS = {"value": float, "low": float, "high": float, "n": int, "same_questions": bool}
 COLUMNS = ["model", "label", "measure", *KINDS, "why", "dataset", "folder"]
 CONTRIBUTED = "contributed run"
-ELSEWHERE = ("measured", "questions", "benchmarks/*")  # where commands put runs, in the folder
+ELSEWHERE = (
+    "measured",
+    "questions",
+    "benchmarks/*",
+)  # where commands put runs, in the folder
 RELATIONS = {"fktc": len(PUBLISHERS["fktc"].files), "trex_mc": 50}
 SOURCES = f"SeenQA: {', '.join(PUBLISHED)}"
 PAPERS_DAY = "2024-04-13"  # unseen in the knowledge-base paper: what comes after it
@@ -48,25 +52,36 @@ BENCHMARKS = {
     "factor": Asked("Wiki-FACTOR", (2994,), "paraphrases", 0),
     "medhalt": Asked("Med-HALT", (1858,), "options", 0),
     "commonsenseqa": Asked("CommonsenseQA", (1221,), "demonstrations", 16),
-    # The study took the shared task's development set; the public file holds half of it.
+    # The study took the shared task's development set; the public file holds half of
+    # it.
     "fever": Asked("FEVER", (9999, 19998), "demonstrations", 16),
     "truefalse": Asked("True-False", (6084,), "demonstrations", 16),
 }
 
 
-def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+def runs_beside(
+    runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
     """Return the figures of all finished runs that the papers print of their models, too.
 
-    Computed from the answers as the paper does, with no bounds where resampling has nothing to
-    vary; ``why``: in what the run differs from the paper. A random sample of the paper's questions
-    does not: the interval allows for it. Of equal runs the one with most facts counts, or the last.
+    Computed from the answers as the paper does, with no bounds where resampling has
+    nothing to vary; ``why``: in what the run differs from the paper. A random sample of
+    the paper's questions does not: the interval allows for it. Of equal runs the one
+    with most facts counts, or the last.
     """
     top = Path(runs_dir or store.RUNS)
-    folders = [top, *(folder for name in ELSEWHERE for folder in sorted(top.glob(name)))]
-    found = [table[table["chapter"].isin(STUDIES)] for table in map(store.load, folders)]
+    folders = [
+        top,
+        *(folder for name in ELSEWHERE for folder in sorted(top.glob(name))),
+    ]
+    found = [
+        table[table["chapter"].isin(STUDIES)] for table in map(store.load, folders)
+    ]
     found = [table for table in found if len(table)]
     rows: list[dict[str, Any]] = []
-    for run in labelled(pd.concat(found, ignore_index=True)).itertuples() if found else []:
+    for run in (
+        labelled(pd.concat(found, ignore_index=True)).itertuples() if found else []
+    ):
         try:
             rows += list(_figures(run, n_resamples, seed))
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -74,7 +89,9 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
             warnings.warn(message, stacklevel=2)
     table = pd.DataFrame(rows, columns=[*COLUMNS, "finished"]).dropna(subset="value")
     table = table.sort_values(["same_questions", "n", "finished"], kind="stable")
-    flat = table["low"] == table["high"]  # nothing to vary, such as one fact of each relation
+    flat = (
+        table["low"] == table["high"]
+    )  # nothing to vary, such as one fact of each relation
     table[["low", "high"]] = table[["low", "high"]].mask(flat, axis=0)
     kept = table.drop_duplicates(["model", "label", "measure", "dataset"], keep="last")
     return kept.sort_index()[COLUMNS].astype(KINDS).reset_index(drop=True)
@@ -128,14 +145,18 @@ def by_fact(
 def prompt_format(manifest: Mapping[str, Any]) -> str:
     """Return the format of a run's prompts: bare, qa, shots or chat."""
     model = manifest["model"]
-    chat = model.get("chat") or manifest["parameters"].get("chat")  # of runs before formats
+    chat = model.get("chat") or manifest["parameters"].get(
+        "chat"
+    )  # of runs before formats
     return model.get("prompt_format") or ("chat" if chat else "bare")
 
 
 def labelled(found: pd.DataFrame) -> pd.DataFrame:
     """Add to runs ``label``: the model's name and its prompts' format, and the folder if needed."""
     about = found["manifest"]
-    names = about.map(lambda told: wrapping.label(told["model"]["name"], prompt_format(told)))
+    names = about.map(
+        lambda told: wrapping.label(told["model"]["name"], prompt_format(told))
+    )
     folders = found["folder"].map(lambda folder: folder.parent.name)
     shared = folders.groupby(names).transform("nunique") > 1
     return found.assign(label=names.where(~shared, names + " (" + folders + ")"))
@@ -150,12 +171,23 @@ def _figures(run: Any, n_resamples: int, seed: int) -> Iterator[dict[str, Any]]:
         of = {measure: (columns, statistic)}
         found = stats.intervals(table.dropna(subset=columns), of, **draws)
         row = found[found["relation"] == mean_of].iloc[0]
-        figures = {"value": row["estimate"], "low": row["low"], "high": row["high"], "n": row["n"]}
+        figures = {
+            "value": row["estimate"],
+            "low": row["low"],
+            "high": row["high"],
+            "n": row["n"],
+        }
         other = why(run.chapter, run.manifest, table["relation"].nunique(), measure)
-        yield head | {"measure": measure, "same_questions": not other, "why": other} | figures
+        yield (
+            head
+            | {"measure": measure, "same_questions": not other, "why": other}
+            | figures
+        )
 
 
-def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statistic, str]]:
+def _measures(
+    run: Any,
+) -> Iterator[tuple[str, pd.DataFrame, list[str], Statistic, str]]:
     """Yield each printed measure: its name, facts, columns, statistic, and the row to take."""
     if run.chapter == "knowledge_base":
         answers = store.answers(run.folder)
@@ -163,11 +195,19 @@ def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statisti
         for setting in SETTINGS:
             if not answers["variant"].eq(setting).any():
                 continue
-            table = study.facts(answers, **fitting(study.facts, given | {"setting": setting}))
+            table = study.facts(
+                answers, **fitting(study.facts, given | {"setting": setting})
+            )
             table["relation"] = table["stratum"]
             for name in ("CR", "NCR", "UR", "NCCR", "IUR"):
                 part = table[table["seen"].eq(name not in UNSEEN)]
-                yield f"knowledge bases: {name}, {setting}", part, [*BASIC], kb.measure(name), "all"
+                yield (
+                    f"knowledge bases: {name}, {setting}",
+                    part,
+                    [*BASIC],
+                    kb.measure(name),
+                    "all",
+                )
         return
     table = facts(run.chapter, run.folder).reset_index()
     if run.chapter == "monitor":
@@ -180,20 +220,35 @@ def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statisti
     elif asked := BENCHMARKS.get(run.dataset):
         names = ("accuracy", "ambiguity", "binary ambiguity")
         for name, column in zip(names, ("accuracy", "ambiguous", "ambiguous_binary")):
-            yield f"multiplicity: {asked.name} {name}", table, [column], stats.mean, "all"
+            yield (
+                f"multiplicity: {asked.name} {name}",
+                table,
+                [column],
+                stats.mean,
+                "all",
+            )
 
 
 def why(
-    chapter: str, manifest: Mapping[str, Any], n_relations: int | None = None, measure: str = ""
+    chapter: str,
+    manifest: Mapping[str, Any],
+    n_relations: int | None = None,
+    measure: str = "",
 ) -> str:
     """Say in what a run, or one measure, differs from what the paper asked; "" if in nothing."""
     if other := _other_questions(chapter, manifest["dataset"], n_relations):
         return other
     given, name = store.parameters(manifest), manifest["dataset"]["name"]
-    told = {setting: (given.get(setting), value) for setting, value in AS_PRINTED[chapter].items()}
+    told = {
+        setting: (given.get(setting), value)
+        for setting, value in AS_PRINTED[chapter].items()
+    }
     reasons = []
     if asked := BENCHMARKS.get(name):
-        kind, shots = given.get("focus") or asked.kind, given.get("n_shots") or asked.shots
+        kind, shots = (
+            given.get("focus") or asked.kind,
+            given.get("n_shots") or asked.shots,
+        )
         reasons += [f"variation of {kind}" * (kind != asked.kind)]
         reasons += [f"{shots} shots, not {asked.shots}" * (shots != asked.shots)]
     of_unseen = not measure or any(f" {each}," in measure for each in UNSEEN)
@@ -207,7 +262,9 @@ def why(
     return "; ".join(filter(None, reasons))
 
 
-def _other_questions(chapter: str, dataset: Mapping[str, Any], n_relations: int | None) -> str:
+def _other_questions(
+    chapter: str, dataset: Mapping[str, Any], n_relations: int | None
+) -> str:
     """Say if a data set is not the paper's, or not the whole of it; its name proves little."""
     name = dataset["name"]
     if chapter == "multiplicity":
@@ -216,7 +273,9 @@ def _other_questions(chapter: str, dataset: Mapping[str, Any], n_relations: int 
         rows, whole = int(dataset.get("rows") or 0), BENCHMARKS[name].rows
         if rows not in whole:
             return f"{rows:,} questions in the files, not {whole[0]:,}"
-        return "" if rows != whole[0] else _other_files(dataset, name)  # others have no checksum
+        return (
+            "" if rows != whole[0] else _other_files(dataset, name)
+        )  # others have no checksum
     if chapter == "knowledge_base":
         if name != "seen_qa" or dataset.get("title") != SOURCES:
             return "other sources" if name == "seen_qa" else "other questions"
@@ -232,5 +291,7 @@ def _other_files(dataset: Mapping[str, Any], *names: str) -> str:
     """Say if the files are not the published ones, where the checksums of these are known."""
     known = [PUBLISHERS[name].known for name in names]
     told = (dataset.get("checksum") or "").split("; ")
-    same = len(told) == len(known) and all(not k or k == each for k, each in zip(known, told))
+    same = len(told) == len(known) and all(
+        not k or k == each for k, each in zip(known, told)
+    )
     return "" if same else "files that are not the published ones"

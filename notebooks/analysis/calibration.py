@@ -13,10 +13,20 @@ from helpers.plots import primitives, tables
 from helpers.runs.panel import reading
 from helpers.stats import agreement, averages, dose_response
 from helpers.studies import FIRM, STUDIES, Study, fitting
-from notebooks.analysis.exposure_levels import ATLAS, CONTRASTS, OFTEN, SELDOM, SHOWN, Levels, of
+from notebooks.analysis.exposure_levels import (
+    ATLAS,
+    CONTRASTS,
+    OFTEN,
+    SELDOM,
+    SHOWN,
+    Levels,
+    of,
+)
 
 __all__ = ["OFTEN", "SELDOM", "SHOWN", "of"]
-TITLES = {name: study.TITLE for name, study in STUDIES.items()}  # of each study's method
+TITLES = {
+    name: study.TITLE for name, study in STUDIES.items()
+}  # of each study's method
 MARGIN = 0.02  # of an area: what counts as better at all
 ALARMS = 0.05  # the share of false alarms at which methods are compared
 NOTHING = (float("nan"),) * 3
@@ -27,13 +37,18 @@ NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
 
 
 def gather(
-    found: pd.DataFrame, models: Sequence[str], firm: float = FIRM, dataset: str = "atlas"
+    found: pd.DataFrame,
+    models: Sequence[str],
+    firm: float = FIRM,
+    dataset: str = "atlas",
 ) -> pd.DataFrame:
     """Return one row for each model, method and fact of the panel."""
     parts = []
     good = found[(found["left_out"] == "") & found["model"].isin(models)]
     truths = {model: datasets.truth(dataset, model) for model in models}
-    named = next((t for t in truths.values() if t is not None and "stand_in" in t.attrs), None)
+    named = next(
+        (t for t in truths.values() if t is not None and "stand_in" in t.attrs), None
+    )
     place = good["model"].map({model: number for number, model in enumerate(models)})
     for run in good.loc[place.sort_values(kind="stable").index].to_dict("records"):
         told = truths[run["model"]] if named is None else named
@@ -45,7 +60,10 @@ def gather(
         table.insert(0, "model", run["model"])
         parts.append(table.join(told, on="item"))
     if not parts:
-        columns = [*("model", "method", "item", "relation", "false_object", "plain"), *NUMBERS]
+        columns = [
+            *("model", "method", "item", "relation", "false_object", "plain"),
+            *NUMBERS,
+        ]
         kinds = dict.fromkeys(NUMBERS, float) | {"plain": bool}
         parts = [pd.DataFrame(columns=columns).astype(kinds)]
     table = pd.concat(parts, ignore_index=True)
@@ -65,7 +83,9 @@ def verdicts(
     said = study.verdict(found.drop(columns="seen", errors="ignore"), firm)
     told = [false.get(item, "") for item in found["item"]]
     misled = [
-        float(canonical.same_answer(text, [wrong])) if wrong and text is not None else np.nan
+        float(canonical.same_answer(text, [wrong]))
+        if wrong and text is not None
+        else np.nan
         for text, wrong in zip(said.pop("asserted"), told)
     ]
     verdict = said.assign(misled=misled)
@@ -91,7 +111,9 @@ def truth(table: pd.DataFrame, items: pd.Index, column: str = "exposures") -> pd
     return table.drop_duplicates("item").set_index("item")[column].loc[items]
 
 
-def told(levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequence[str]) -> str:
+def told(
+    levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequence[str]
+) -> str:
     """Say how many facts were asked, and what is known of their exposure."""
     said = f"{n_plain} facts were asked by every method"
     if levels.note:
@@ -111,12 +133,18 @@ def told(levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequ
 
 def count(models: Sequence[str]) -> str:
     """Write of how many models something is a mean."""
-    return f"mean of {len(models)} models" if len(models) > 1 else f"{len(models)} model"
+    return (
+        f"mean of {len(models)} models" if len(models) > 1 else f"{len(models)} model"
+    )
 
 
-def lead(contest: pd.DataFrame, name: str, among: Sequence[str] = ()) -> tuple[list[float], str]:
+def lead(
+    contest: pd.DataFrame, name: str, among: Sequence[str] = ()
+) -> tuple[list[float], str]:
     """Return a method's lead over the best other one (below 0: behind), and its rival."""
-    mean = contest[(contest["model"] == "mean") & contest["estimate"].notna()].set_index("method")
+    mean = contest[
+        (contest["model"] == "mean") & contest["estimate"].notna()
+    ].set_index("method")
     mean = mean.loc[[m for m in mean.index if not among or m in (name, *among)]]
     others = mean.drop(index=name, errors="ignore")
     if name not in mean.index or others.empty:
@@ -141,7 +169,11 @@ def how_good(*leads: Sequence[float]) -> str:
 def on_average(contest: pd.DataFrame, name: str) -> list[float]:
     """Return a method's figure, on average over models, with its interval and n."""
     row = contest[(contest["model"] == "mean") & (contest["method"] == name)]
-    return row[ESTIMATE].astype(float).to_numpy()[0].tolist() if len(row) else [*NOTHING, 0]
+    return (
+        row[ESTIMATE].astype(float).to_numpy()[0].tolist()
+        if len(row)
+        else [*NOTHING, 0]
+    )
 
 
 def written(contest: pd.DataFrame, name: str, digits: int = 2, scale: float = 1) -> str:
@@ -154,14 +186,20 @@ def named(method: str) -> str:
     return method.replace("knowledge base", "the knowledge base")
 
 
-def least(table: pd.DataFrame) -> tuple[list[float], pd.Series | None, pd.Series | None]:
+def least(
+    table: pd.DataFrame,
+) -> tuple[list[float], pd.Series | None, pd.Series | None]:
     """Return the statistic that decides whether all rows are above 0, its row and the largest."""
     rows = table.dropna(subset=["low", "high"])
     if rows.empty:
         return [*NOTHING, 0], None, None
     # That nearest to 0 where all are above (or below), else the least certain
     above, below = (rows["low"] > 0).all(), (rows["high"] < 0).all()
-    place = rows["estimate"].idxmax() if below else rows["estimate" if above else "low"].idxmin()
+    place = (
+        rows["estimate"].idxmax()
+        if below
+        else rows["estimate" if above else "low"].idxmin()
+    )
     row, most = rows.loc[place], rows.loc[rows["estimate"].idxmax()]
     return row[ESTIMATE].astype(float).tolist(), row, most
 
@@ -185,7 +223,9 @@ def pairs(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
             "most": tables.interval(*most[["estimate", "low", "high"]], digits=2)}  # fmt: skip
 
 
-def examples(known: pd.DataFrame, plain: pd.DataFrame, levels: Levels = ATLAS) -> list[str]:
+def examples(
+    known: pd.DataFrame, plain: pd.DataFrame, levels: Levels = ATLAS
+) -> list[str]:
     """Pick one fact shown often, one seldom and one never (or of the rarest subjects)."""
     exposures = truth(plain, known.index)
     number, half = known.sum(axis=1), known.shape[1] / 2
@@ -199,12 +239,18 @@ def examples(known: pd.DataFrame, plain: pd.DataFrame, levels: Levels = ATLAS) -
 
 
 def three(
-    plain: pd.DataFrame, picked: Sequence[str], model: str, dataset: str, levels: Levels = ATLAS
+    plain: pd.DataFrame,
+    picked: Sequence[str],
+    model: str,
+    dataset: str,
+    levels: Levels = ATLAS,
 ) -> pd.DataFrame:
     """Lay out the four verdicts on some facts, each with its score."""
     rows = plain[(plain["model"] == model) & plain["item"].isin(picked)]
     names = datasets.load(dataset).set_index("fact")[["subject", "object"]]
-    said = [f"{'yes' if row.known else 'no'}, {row.score:.2f}" for row in rows.itertuples()]
+    said = [
+        f"{'yes' if row.known else 'no'}, {row.score:.2f}" for row in rows.itertuples()
+    ]
     named = [", ".join(row) for row in names.loc[rows["item"]].itertuples(index=False)]
     rows = rows.assign(verdict=said, fact=named)
     wide = rows.pivot_table("verdict", ["exposures", "fact"], "method", aggfunc="first")
@@ -220,10 +266,14 @@ def strings(used: pd.DataFrame, model: str, picked: Sequence[str]) -> pd.DataFra
         said = said[said["item"] == picked[-1]]
         end = said["read"].iloc[0][-90:].partition(" ")[2]
         rows[STUDIES[row["chapter"]].TITLE] = len(said), f"… {end}"
-    return pd.DataFrame(rows, index=["strings", "the first one, its end"]).T.rename_axis("method")
+    return pd.DataFrame(
+        rows, index=["strings", "the first one, its end"]
+    ).T.rename_axis("method")
 
 
-def square(above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+def square(
+    above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str]
+) -> pd.DataFrame:
     """Lay one measure of all pairs of methods above a diagonal and another below it.
 
     >>> pair = pd.DataFrame({"first": ["a"], "second": ["b"], "estimate": [0.5]})
@@ -252,7 +302,9 @@ def price(used: pd.DataFrame, bits: pd.DataFrame) -> pd.DataFrame:
     table = bits[bits["model"] == "mean"].set_index("method")
     table = table.join(tokens(used).groupby("method").mean())
     for name in ("tokens", "forwarded"):
-        table[f"{name} per bit"] = table[name] / table["estimate"].where(table["low"] > 0)
+        table[f"{name} per bit"] = table[name] / table["estimate"].where(
+            table["low"] > 0
+        )
     columns = ["estimate", "low", "high", "tokens", "tokens per bit", "forwarded"]
     return table[[*columns, "forwarded per bit", "n"]]
 
@@ -267,7 +319,10 @@ def sizes(table: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
         highest=("exposures", "max"),
     )
     found["also stated falsely"] = found["facts"] - found.pop("plain")
-    shown = ["facts", *(["lowest", "highest"] if levels.starts else ["also stated falsely"])]
+    shown = [
+        "facts",
+        *(["lowest", "highest"] if levels.starts else ["also stated falsely"]),
+    ]
     return found[shown].rename_axis("median" if levels.starts else "exposures")
 
 
@@ -300,7 +355,10 @@ def contest(
             for place, key in enumerate(keys)
         ]
         means = [
-            np.mean([each[place] for place, key in enumerate(keys) if key[1] == method], axis=0)
+            np.mean(
+                [each[place] for place, key in enumerate(keys) if key[1] == method],
+                axis=0,
+            )
             for method in methods
         ]
         return np.stack([*each, *means], axis=-1)
@@ -326,7 +384,9 @@ def contest(
     return rows[COLUMNS]
 
 
-Contests = Mapping[str, tuple[str, pd.DataFrame]]  # question: the figure, and who has which
+Contests = Mapping[
+    str, tuple[str, pd.DataFrame]
+]  # question: the figure, and who has which
 
 
 def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
@@ -360,12 +420,14 @@ def ranking(found: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 YARDSTICK = "asked once"
 PLAIN = {YARDSTICK: "asked_once"}
-# In the questions that the atlas models' training left out: a reader's would be such, too.
+# In the questions that the atlas models' training left out: a reader's would be such,
+# too.
 UNREAD = {
     f"asked once, other wording {letter}": f"asked_frame{frame}"
     for letter, frame in zip("AB", datasets.HELD_OUT, strict=True)
 }
-# With every prompt read in full a list would be read again for each of its hundred objects.
+# With every prompt read in full a list would be read again for each of its hundred
+# objects.
 BY_TOKEN = "Which is most informative per token, if shared beginnings are read once?"
 
 
@@ -423,12 +485,16 @@ def areas(
     return found.assign(contrast=contrast)
 
 
-def least_tied(scored: pd.DataFrame, contrast: str, **draw: int) -> tuple[list[float], str]:
+def least_tied(
+    scored: pd.DataFrame, contrast: str, **draw: int
+) -> tuple[list[float], str]:
     """Return the least lead of asking once over a method that it is tied as often as, and that."""
     found = {}
     for name in TITLES.values():
         pair = scored[scored["method"].isin([YARDSTICK, name])]
-        found[name] = lead(areas(pair, "score", contrast, ties_of=name, **draw), YARDSTICK)[0]
+        found[name] = lead(
+            areas(pair, "score", contrast, ties_of=name, **draw), YARDSTICK
+        )[0]
     least = min(found, key=lambda name: np.nan_to_num(found[name][0], nan=np.inf))
     return found[least], named(least)
 
@@ -448,7 +514,9 @@ def sensitivity(values: np.ndarray) -> np.ndarray:
     place = np.maximum(np.ceil(alarms), 1).astype(int) - 1
     limit = np.take_along_axis(below, place, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        over, tied = ((x).sum(-1, keepdims=True) for x in (below > limit, below == limit))
+        over, tied = (
+            (x).sum(-1, keepdims=True) for x in (below > limit, below == limit)
+        )
         found = (score > limit) + (score == limit) * (alarms - over) / tied
         share = (found * above).sum(-1) / above.sum(-1)
     return np.where((~above).any(-1), share, np.nan)
@@ -457,7 +525,9 @@ def sensitivity(values: np.ndarray) -> np.ndarray:
 def parts(table: pd.DataFrame) -> pd.DataFrame:
     """Take the methods apart: one row for each fact, model and figure behind a verdict."""
     made = [
-        rows.assign(method=f"{study.TITLE}: {title}", score=sign * rows.get(column, np.nan))
+        rows.assign(
+            method=f"{study.TITLE}: {title}", score=sign * rows.get(column, np.nan)
+        )
         for study in STUDIES.values()
         for rows in [table[table["method"] == study.TITLE]]
         for column, (title, sign) in getattr(study, "FIGURES", {}).items()
@@ -475,10 +545,16 @@ def once(table: pd.DataFrame, ways: Mapping[str, str]) -> pd.DataFrame:
 def answered(table: pd.DataFrame) -> pd.DataFrame:
     """Return the verdicts of asking once: whether what a model writes is right, or is false."""
     rows = table[table["method"] == TITLES["monitor"]].assign(method=YARDSTICK)
-    rows = rows.reindex(columns=list(dict.fromkeys([*rows, "written", "base", "false_object"])))
-    texts = (rows[name].astype(object).fillna("") for name in ("written", "false_object"))
+    rows = rows.reindex(
+        columns=list(dict.fromkeys([*rows, "written", "base", "false_object"]))
+    )
+    texts = (
+        rows[name].astype(object).fillna("") for name in ("written", "false_object")
+    )
     pairs = zip(*texts)
-    wrong = [float(canonical.same_answer(said, [no])) if no else np.nan for said, no in pairs]
+    wrong = [
+        float(canonical.same_answer(said, [no])) if no else np.nan for said, no in pairs
+    ]
     return rows.assign(known=rows["base"], misled=wrong).dropna(subset="known")
 
 
@@ -493,14 +569,19 @@ def by_wording(plain: pd.DataFrame) -> pd.DataFrame:
     """Return all scores, asking once being in each unread wording: its mean is over these, too."""
     rows = once(plain, UNREAD)
     model = rows["model"] + rows["method"].str.removeprefix(YARDSTICK)
-    return pd.concat([plain, rows.assign(model=model, method=YARDSTICK)], ignore_index=True)
+    return pd.concat(
+        [plain, rows.assign(model=model, method=YARDSTICK)], ignore_index=True
+    )
 
 
 def once_against(found: pd.DataFrame) -> tuple[list[float], str, dict[str, str]]:
     """Return the lead of asking once over the best measure, that one, and the words to tell it."""
     result, rival = lead(found, YARDSTICK)
     words = {"once": written(found, YARDSTICK), "best": written(found, rival)}
-    ends = {"more": max(result[2], 0), "less": max(-result[1], 0)}  # not a number: no measure
+    ends = {
+        "more": max(result[2], 0),
+        "less": max(-result[1], 0),
+    }  # not a number: no measure
     words |= {name: f"{np.ceil(100 * end) / 100:.2f}" for name, end in ends.items()}
     return result, rival, words | {"rival": named(rival)}
 
@@ -527,19 +608,26 @@ def all_four(known: pd.DataFrame, **draw: int) -> tuple[stats.Interval, dict[str
 
     def shares(values: np.ndarray) -> list[np.ndarray]:
         each = np.split(values, ends, axis=-1)
-        both = [x.all(axis=-1).mean(axis=-1) for x in each], [x.mean(-2).prod(-1) for x in each]
+        both = (
+            [x.all(axis=-1).mean(axis=-1) for x in each],
+            [x.mean(-2).prod(-1) for x in each],
+        )
         return [np.mean(found, axis=0) for found in both]
 
     if known.empty:
         return stats.Interval(*NOTHING, 0), {"all": "", "chance": ""}
     values = known.to_numpy(dtype=float)
     found = stats.bootstrap(values, lambda drawn: np.subtract(*shares(drawn)), **draw)
-    return found, {n: f"{100 * x:.1f}" for n, x in zip(("all", "chance"), shares(values))}
+    return found, {
+        n: f"{100 * x:.1f}" for n, x in zip(("all", "chance"), shares(values))
+    }
 
 
 def tokens(used: pd.DataFrame) -> pd.DataFrame:
     """Return the tokens that each method takes for one fact."""
-    named = used.assign(method=used["chapter"].map(TITLES)).set_index(["model", "method"])
+    named = used.assign(method=used["chapter"].map(TITLES)).set_index(
+        ["model", "method"]
+    )
     return named[["tokens", "forwarded"]].div(named["n_facts"], axis=0)
 
 
@@ -548,7 +636,10 @@ def beliefs(told: pd.DataFrame) -> pd.DataFrame:
     more = told["false_exposures"] - told["exposures"]
     words = ["false more often", "true more often"]
     told = told.assign(lesson=np.select([more > 0, more < 0], words, "both as often"))
-    names = {"known": "the truth is called known", "misled": "the false object is named"}
+    names = {
+        "known": "the truth is called known",
+        "misled": "the false object is named",
+    }
     rows = []
     for (lesson, method), part in told.groupby(["lesson", "method"], sort=False):
         for column, name in names.items():
@@ -622,7 +713,11 @@ def comparisons(
     """Yield label, statistic and null of what is compared without a sentence."""
     for contrast, label in levels.labels.items():
         found = areas[areas["contrast"] == contrast]
-        yield f"asking once, less the best measure: {label}", lead(found, YARDSTICK)[0], 0.0
+        yield (
+            f"asking once, less the best measure: {label}",
+            lead(found, YARDSTICK)[0],
+            0.0,
+        )
         yield f"area of asking once: {label}", on_average(found, YARDSTICK), 0.5
     best = next(iter(ranking(alone)[0]), "")
     for row in alone[alone["model"] == "mean"].itertuples():
@@ -632,7 +727,9 @@ def comparisons(
     for contrast, found in anatomy.groupby("contrast", sort=False):
         for first, second in PARTS:
             pair = found[found["method"].isin([first, second])]
-            label = f"{first}, less {second.partition(': ')[2]}: {levels.labels[contrast]}"
+            label = (
+                f"{first}, less {second.partition(': ')[2]}: {levels.labels[contrast]}"
+            )
             yield label, lead(pair, first)[0], 0.0
     few = tokens(used)["forwarded"].groupby("method").mean()
     if len(few):
@@ -658,7 +755,9 @@ def listed(
     numbers = {name: name for name in by_how_many["measure"].unique()}
     found["by_how_many"] = tables.wide(by_how_many, numbers, percent=numbers, by="read")
     for number, (_, rows) in enumerate(beliefs(misled).groupby("verdict", sort=False)):
-        table = tables.wide(rows.assign(measure=rows["method"]), names, names, by="lesson")
+        table = tables.wide(
+            rows.assign(measure=rows["method"]), names, names, by="lesson"
+        )
         found[f"false_beliefs_{number}"] = table.dropna(axis=1, how="all")
     return found
 
@@ -670,7 +769,15 @@ def _by_method(rows: pd.DataFrame, names: Mapping[str, str], by: str) -> pd.Data
 
 def runs_read(there: pd.DataFrame) -> pd.DataFrame:
     """Lay out the runs that were found, and why some are not read."""
-    columns = ["model", "chapter", "n_facts", "finished", "commit", "weights", "left_out"]
+    columns = [
+        "model",
+        "chapter",
+        "n_facts",
+        "finished",
+        "commit",
+        "weights",
+        "left_out",
+    ]
     reasons = there["left_out"].replace("", "–")
     return there.assign(finished=there["finished"].str[:16], left_out=reasons)[columns]
 

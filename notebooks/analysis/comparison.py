@@ -21,7 +21,9 @@ from helpers.studies import STUDIES, Measure, fitting, measure_named
 from helpers.studies.comparison import by_item, differences, numbers
 from notebooks.analysis import appendix, beside
 
-Tables = Mapping[str, Mapping[str, pd.DataFrame]]  # chapter, label of a model: its facts
+Tables = Mapping[
+    str, Mapping[str, pd.DataFrame]
+]  # chapter, label of a model: its facts
 Pairs = Sequence[tuple[str, str]]
 MAIN = ("MONITOR", "NCR", "right", "accuracy")  # one measure of each chapter
 ENDS = ["estimate", "low", "high"]
@@ -32,15 +34,29 @@ ACCURACIES = {  # a number a fact for each chapter; the first that has run is co
     "knowledge_base": "correct",
 }
 NEUTRAL = {  # parameters that leave the facts that are asked as they are
-    *("model", "run_dir", "n_bootstrap", "attribution", "siblings", "n_close", "n_focus"),
+    *(
+        "model",
+        "run_dir",
+        "n_bootstrap",
+        "attribution",
+        "siblings",
+        "n_close",
+        "n_focus",
+    ),
     *("n_seeds", "n_truth", "n_close_choices", "separators", "n_grid"),
-    *("chat", "prompt_format", "trust_remote_code", "device"),  # a model's own affair: its label
+    *(
+        "chat",
+        "prompt_format",
+        "trust_remote_code",
+        "device",
+    ),  # a model's own affair: its label
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
 }
 PACKAGES = ("torch", "transformers")
 
 SIZE = compile(
-    r"[-_](?:\d+(?:\.\d+)?[kmbt]|tiny|mini|small|medium|base|large|x*[sml])\b", IGNORECASE
+    r"[-_](?:\d+(?:\.\d+)?[kmbt]|tiny|mini|small|medium|base|large|x*[sml])\b",
+    IGNORECASE,
 )
 TUNED = compile(r"[-_](?:chat|instruct|it|sft|rlhf|dpo)\b|\s\(chat\)$", IGNORECASE)
 NONE = """There are no finished runs of the four chapters here yet. This makes them:
@@ -62,7 +78,9 @@ def traits(manifest: Mapping[str, Any]) -> dict[str, str]:
     found = {"dataset": manifest["dataset"]["name"]}
     found["checksum"] = str(manifest["dataset"].get("checksum", ""))
     versions = manifest.get("versions", {})
-    found |= {name: versions[name].partition("+")[0] for name in PACKAGES if name in versions}
+    found |= {
+        name: versions[name].partition("+")[0] for name in PACKAGES if name in versions
+    }
     free = {k: v for k, v in manifest["parameters"].items() if k not in NEUTRAL}
     return found | {k: json.dumps(v).strip('"') for k, v in sorted(free.items())}
 
@@ -70,11 +88,15 @@ def traits(manifest: Mapping[str, Any]) -> dict[str, str]:
 def choose(folder: str | Path, labels: Sequence[str] = ()) -> pd.DataFrame:
     """Load finished runs, sorted into groups, of some models or of all."""
     table = runs.load(folder or None)
-    table = beside.labelled(table[table["chapter"].isin(STUDIES)].reset_index(drop=True))
+    table = beside.labelled(
+        table[table["chapter"].isin(STUDIES)].reset_index(drop=True)
+    )
     known = sorted(table["label"].unique())
     for label in labels:
         if label not in known:
-            raise UserError(f"No run is of {label}: there are {', '.join(known) or 'none'}.")
+            raise UserError(
+                f"No run is of {label}: there are {', '.join(known) or 'none'}."
+            )
     return grouped(table[table["label"].isin(labels)] if labels else table)
 
 
@@ -82,16 +104,22 @@ def grouped(found: pd.DataFrame) -> pd.DataFrame:
     """Sort runs into groups that may be compared, chapter by chapter, the largest first."""
     table = found.assign(group=0, differs="")
     for _, rows in table.groupby("chapter"):
-        keys = pd.Series([traits(told) for told in rows["manifest"]], rows.index, dtype=object)
+        keys = pd.Series(
+            [traits(told) for told in rows["manifest"]], rows.index, dtype=object
+        )
         texts = keys.map(lambda key: json.dumps(key, sort_keys=True))
         sizes = texts.map(texts.value_counts())
         latest = rows.groupby(texts)["finished"].max().reindex(texts).to_numpy()
         order = pd.DataFrame({"text": texts, "size": sizes, "latest": latest})
-        order = order.sort_values(["size", "latest"], ascending=False)["text"].drop_duplicates()
+        order = order.sort_values(["size", "latest"], ascending=False)[
+            "text"
+        ].drop_duplicates()
         places = {text: place for place, text in enumerate(order)}
         first = keys[texts == order.iloc[0]].iloc[0]
         table.loc[rows.index, "group"] = texts.map(places)
-        table.loc[rows.index, "differs"] = keys.map(lambda key, first=first: _apart(key, first))
+        table.loc[rows.index, "differs"] = keys.map(
+            lambda key, first=first: _apart(key, first)
+        )
     return table
 
 
@@ -100,7 +128,9 @@ def _apart(key: Mapping[str, str], first: Mapping[str, str]) -> str:
     names = [name for name in {**first, **key} if key.get(name) != first.get(name)]
     if "dataset" in names and "checksum" in names:
         names.remove("checksum")
-    return "; ".join(f"{n} {key.get(n, 'nothing')}, not {first.get(n, 'nothing')}" for n in names)
+    return "; ".join(
+        f"{n} {key.get(n, 'nothing')}, not {first.get(n, 'nothing')}" for n in names
+    )
 
 
 def told(table: pd.DataFrame) -> str:
@@ -109,18 +139,26 @@ def told(table: pd.DataFrame) -> str:
     lines = [f"{len(table)} runs of {kept['label'].nunique()} models."]
     if len(out):
         lines.append(f"{len(out)} of {len(table)} runs not mixed with the others:")
-        lines += [f"- {row.label}, {row.chapter}: {row.differs}" for row in out.itertuples()]
+        lines += [
+            f"- {row.label}, {row.chapter}: {row.differs}" for row in out.itertuples()
+        ]
     elif len(table):
         lines.append(f"All {len(table)} runs were made alike, chapter by chapter.")
     labels = kept["label"].groupby(kept["manifest"].map(beside.prompt_format)).unique()
     if len(labels) > 1:
-        listed = "; ".join(f"{name} ({', '.join(each)})" for name, each in labels.items())
-        lines.append(f"Formats of prompts side by side: {listed}. A difference between two formats")
+        listed = "; ".join(
+            f"{name} ({', '.join(each)})" for name, each in labels.items()
+        )
+        lines.append(
+            f"Formats of prompts side by side: {listed}. A difference between two formats"
+        )
         lines.append("is one of model and format together.")
     shas = table["manifest"].map(lambda told: told["model"].get("weights_sha"))
     kinds = shas.groupby(table["label"]).nunique()
     for label in kinds[kinds > 1].index:
-        lines.append(f"The chapters of {label} were run on different weights: compare within one.")
+        lines.append(
+            f"The chapters of {label} were run on different weights: compare within one."
+        )
     return "\n".join(lines)
 
 
@@ -135,12 +173,18 @@ def lacking(found: Tables) -> str:
 # Facts of the runs, and measures of them.
 
 
-def sizes(here: pd.DataFrame, found: Tables, reference: str = "") -> dict[str, float | None]:
+def sizes(
+    here: pd.DataFrame, found: Tables, reference: str = ""
+) -> dict[str, float | None]:
     """Return the parameters of each model compared (None: not told); check the `reference`."""
     about = here.drop_duplicates("label").set_index("label")["manifest"]
     labels = dict.fromkeys(label for part in found.values() for label in part)
     if reference and reference not in labels:
-        known = f"name one of {', '.join(labels)}" if labels else "no model has finished runs"
+        known = (
+            f"name one of {', '.join(labels)}"
+            if labels
+            else "no model has finished runs"
+        )
         raise UserError(f"The reference {reference} is not compared here: {known}.")
     return {label: about[label]["model"].get("n_parameters") for label in labels}
 
@@ -158,7 +202,9 @@ def panels(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
     found = {}
     for name, part in _chapters(here).items():
         about = [manifest.get("panel") or {} for manifest in part["manifest"]]
-        there = [(Path(folder) / panel_file.FILE).is_file() for folder in part["folder"]]
+        there = [
+            (Path(folder) / panel_file.FILE).is_file() for folder in part["folder"]
+        ]
         kinds = {(entry.get("n_facts"), entry.get("version")) for entry in about}
         if not (all(about) and all(there) and len(kinds) == 1):
             continue
@@ -172,7 +218,9 @@ def panels(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
 
 def _chapters(here: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the runs of each chapter that may be compared, the smallest model first."""
-    size = here["manifest"].map(lambda told: told["model"].get("n_parameters") or np.inf)
+    size = here["manifest"].map(
+        lambda told: told["model"].get("n_parameters") or np.inf
+    )
     rows = here.assign(size=size).query("group == 0").sort_values(["size", "label"])
     found = {name: rows[rows["chapter"] == name] for name in STUDIES}
     return {name: part for name, part in found.items() if len(part)}
@@ -200,7 +248,9 @@ def standings(
         for measure in measures:
             columns = list(measure.columns)
             part = table.loc[both].dropna(subset=columns)
-            found = stats.estimate(part[columns], measure.statistic, part["relation"], **draw)
+            found = stats.estimate(
+                part[columns], measure.statistic, part["relation"], **draw
+            )
             found = found._replace(n=measure.n(part))
             rows.append({"model": label, "measure": measure.name} | found._asdict())
     return numbers(rows, ["model", "measure", *stats.Interval._fields])
@@ -239,14 +289,22 @@ def agreement(found: Tables, here: pd.DataFrame) -> pd.DataFrame:
     for run in here.query("group == 0").itertuples():
         given, metrics = run.manifest["parameters"], runs.metrics(run.folder)
         level = metrics[metrics["level"] == "run"]
-        where = given.get("setting") if level["relation"].eq(given.get("setting")).any() else "all"
+        where = (
+            given.get("setting")
+            if level["relation"].eq(given.get("setting")).any()
+            else "all"
+        )
         saved = level[level["relation"] == where].drop_duplicates("measure")
         saved = saved.set_index("measure")["estimate"]
         for measure in STUDIES[run.chapter].MEASURES:
             if measure.name in saved:
                 part = found[run.chapter][run.label][list(measure.columns)].dropna()
-                again = float(measure.statistic(part.to_numpy())) if len(part) else np.nan
-                rows.append((run.chapter, run.label, measure.name, saved[measure.name], again))
+                again = (
+                    float(measure.statistic(part.to_numpy())) if len(part) else np.nan
+                )
+                rows.append(
+                    (run.chapter, run.label, measure.name, saved[measure.name], again)
+                )
     columns = ["chapter", "model", "measure", "saved", "again"]
     return pd.DataFrame(rows, columns=columns).astype({"saved": float, "again": float})
 
@@ -261,13 +319,23 @@ def example(found: Tables) -> tuple[str, str, pd.DataFrame]:
         column = ACCURACIES[chapter] if chapter != "latent_knowledge" else "mass"
         if first != second and column in models[first]:
             sides = {"one": models[first][column], "two": models[second][column]}
-            pair = pd.DataFrame({"relation": models[first]["relation"], **sides}).dropna()
+            pair = pd.DataFrame(
+                {"relation": models[first]["relation"], **sides}
+            ).dropna()
             if len(pair) > 1:
-                pair = pair.loc[models[first].index.intersection(pair.index, sort=False)]
+                pair = pair.loc[
+                    models[first].index.intersection(pair.index, sort=False)
+                ]
                 return first, second, pair.assign(difference=pair["one"] - pair["two"])
-    made = pd.DataFrame({"relation": "made up"}, [f"fact {number}" for number in range(1, 5)])
+    made = pd.DataFrame(
+        {"relation": "made up"}, [f"fact {number}" for number in range(1, 5)]
+    )
     made = made.assign(one=[1.0, 1.0, 1.0, 0.0], two=[1.0, 1.0, 0.0, 0.0])
-    return "A (made up)", "B (made up)", made.assign(difference=made["one"] - made["two"])
+    return (
+        "A (made up)",
+        "B (made up)",
+        made.assign(difference=made["one"] - made["two"]),
+    )
 
 
 def three(pair: pd.DataFrame) -> list[str]:
@@ -297,8 +365,14 @@ def pairs(sizes: Mapping[str, float | None]) -> dict[str, list[tuple[str, str]]]
     known = {name: size for name, size in sizes.items() if size and base[name] == name}
     kin = {name: SIZE.sub("", name) for name in known}
     order = sorted(known, key=lambda name: (kin[name], known[name], name))
-    steps = [(b, a) for a, b in pairwise(order) if known[b] > known[a] and kin[a] == kin[b]]
-    tuned = [(name, first) for name, first in base.items() if first != name and first in sizes]
+    steps = [
+        (b, a) for a, b in pairwise(order) if known[b] > known[a] and kin[a] == kin[b]
+    ]
+    tuned = [
+        (name, first)
+        for name, first in base.items()
+        if first != name and first in sizes
+    ]
     return {"larger": steps, "tuned": tuned}
 
 
@@ -317,12 +391,18 @@ def negative(gaps: pd.DataFrame) -> pd.DataFrame:
     return gaps.assign(estimate=-gaps["estimate"], low=-gaps["high"], high=-gaps["low"])
 
 
-def against(standing: pd.DataFrame, gaps: pd.DataFrame, reference: str = "") -> pd.DataFrame:
+def against(
+    standing: pd.DataFrame, gaps: pd.DataFrame, reference: str = ""
+) -> pd.DataFrame:
     """Return each model's differences from one model, or from the best of each measure."""
     parts = [gaps.head(0)]
-    for measure, rows in standing.dropna(subset=["estimate"]).groupby("measure", sort=False):
+    for measure, rows in standing.dropna(subset=["estimate"]).groupby(
+        "measure", sort=False
+    ):
         up = measure_named(measure).higher is not False
-        best = rows.set_index("model")["estimate"].sort_values(ascending=not up).index[0]
+        best = (
+            rows.set_index("model")["estimate"].sort_values(ascending=not up).index[0]
+        )
         base = reference or best
         chosen = [(name, base) for name in rows["model"] if name != base]
         parts.append(oriented(gaps[gaps["measure"] == measure], chosen))
@@ -335,11 +415,15 @@ def behind(
     """Lay out how far models are behind the best or the `reference`, which is at 0."""
     standing = standing[standing["measure"] == measure.name]
     rows = against(standing, gaps, reference).dropna(subset=["estimate"])
-    base = pd.DataFrame({"first": rows["second"].head(1)}).assign(**dict.fromkeys(ENDS, 0.0))
+    base = pd.DataFrame({"first": rows["second"].head(1)}).assign(
+        **dict.fromkeys(ENDS, 0.0)
+    )
     rows = pd.concat([negative(rows) if measure.higher is False else rows, base])
     rows[ENDS] *= 100 if measure.percent else 1
     order = list(standing["model"])
-    return rows.sort_values("first", key=lambda names: names.map(order.index), kind="stable")
+    return rows.sort_values(
+        "first", key=lambda names: names.map(order.index), kind="stable"
+    )
 
 
 def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
@@ -362,34 +446,48 @@ def directed(gaps: pd.DataFrame) -> pd.DataFrame:
     """Keep measures with a better side; ``up`` says whether the first model's figure is better."""
     ranked = [measure_named(name).higher is not None for name in gaps["measure"]]
     rows = gaps[np.array(ranked, dtype=bool)].dropna(subset=["estimate"])
-    more = np.array([measure_named(name).higher for name in rows["measure"]], dtype=bool)
+    more = np.array(
+        [measure_named(name).higher for name in rows["measure"]], dtype=bool
+    )
     return rows.assign(up=(rows["estimate"].to_numpy() > 0) == more)
 
 
-def leaders(standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()) -> pd.DataFrame:
+def leaders(
+    standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()
+) -> pd.DataFrame:
     """Return each main measure's best model and its lead over the nearest rival."""
     rows, firm, same_run = [], kept(gaps), {frozenset(pair) for pair in twins}
     for name in (name for name in MAIN if name in set(standing["measure"])):
-        ahead = against(standing[standing["measure"] == name], gaps[gaps["measure"] == name])
+        ahead = against(
+            standing[standing["measure"] == name], gaps[gaps["measure"] == name]
+        )
         ahead = ahead.dropna(subset=["estimate"])
-        ahead = ahead[[{*pair} not in same_run for pair in zip(ahead["first"], ahead["second"])]]
+        ahead = ahead[
+            [{*pair} not in same_run for pair in zip(ahead["first"], ahead["second"])]
+        ]
         if ahead.empty:
             continue
         ahead = ahead if measure_named(name).higher is False else negative(ahead)
         same = firm[firm["measure"] == name]
         sure = {frozenset(pair) for pair in zip(same["first"], same["second"])}
-        held = np.array([frozenset(pair) in sure for pair in zip(ahead["first"], ahead["second"])])
+        held = np.array(
+            [frozenset(pair) in sure for pair in zip(ahead["first"], ahead["second"])]
+        )
         beaten = ahead[held & (ahead["estimate"] < 0)]
         # Better on the facts that count for both, or not surely worse
         near = next(part for part in (beaten, ahead[~held], ahead) if len(part))
         row = near.loc[near["estimate"].idxmin()]
         rows.append([name, row["second"], row["first"], *row[ENDS], row["n"],
                      bool(held.all()) and beaten.empty])  # fmt: skip
-    found = pd.DataFrame(rows, columns=["measure", "best", "rival", *ENDS, "n", "leads"])
+    found = pd.DataFrame(
+        rows, columns=["measure", "best", "rival", *ENDS, "n", "leads"]
+    )
     return found.assign(title=[measure_named(name).title for name in found["measure"]])
 
 
-def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.DataFrame:
+def wide(
+    found: pd.DataFrame, measures: Iterable[str], by: str = "model"
+) -> pd.DataFrame:
     """Lay out measures for a page, a row for each model, shares in percent."""
     some = [measure_named(name) for name in measures if name in set(found["measure"])]
     percent = [measure.name for measure in some if measure.percent]
@@ -398,8 +496,13 @@ def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.
 
 def in_papers(gaps: pd.DataFrame, chosen: Pairs, **draw: int) -> pd.DataFrame:
     """Set what size and tuning change in the paper's pairs of models beside the pairs given."""
-    six, every = ["NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR"], knowledge_base.pairs()
-    effects = reliability.effects({name: every[name] for name in ("larger", "tuned")}, six, **draw)
+    six, every = (
+        ["NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR"],
+        knowledge_base.pairs(),
+    )
+    effects = reliability.effects(
+        {name: every[name] for name in ("larger", "tuned")}, six, **draw
+    )
     effects = effects.assign(pair="Zheng et al., " + effects["effect"])
     ours = oriented(gaps[gaps["measure"].isin(six)], chosen).dropna(subset=["estimate"])
     ours = ours.assign(pair=ours["first"] + " minus " + ours["second"])
@@ -417,7 +520,9 @@ def readable(gaps: pd.DataFrame) -> pd.DataFrame:
         cell = written.interval(row.estimate, row.low, row.high, **form)
         decided = row.low > 0 or row.high < 0
         better = row.better or ("neither direction" if decided else "not decided")
-        rows.append((measure.title, row.first, row.second, cell, row.n, row.facts_of, better))
+        rows.append(
+            (measure.title, row.first, row.second, cell, row.n, row.facts_of, better)
+        )
     columns = ["measure", "model", "minus", "difference", "n", "facts of the", "better"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -427,13 +532,20 @@ def relations_alike(models: Mapping[str, pd.DataFrame], column: str) -> pd.DataF
     both = shared(models)
     groups = {name: rows.loc[both].groupby("relation") for name, rows in models.items()}
     means = {name: rows[column].mean() for name, rows in groups.items()}
-    rows = [(a, b, *stats.correlation(means[a], means[b])) for a, b in combinations(means, 2)]
+    rows = [
+        (a, b, *stats.correlation(means[a], means[b]))
+        for a, b in combinations(means, 2)
+    ]
     return pd.DataFrame(rows, columns=["first", "second", *stats.Correlation._fields])
 
 
-def comparisons(gaps: pd.DataFrame, found: Tables) -> Iterator[tuple[str, Sequence[float]]]:
+def comparisons(
+    gaps: pd.DataFrame, found: Tables
+) -> Iterator[tuple[str, Sequence[float]]]:
     """Yield what is compared without a sentence: its label and the statistic."""
-    yield from appendix.each(gaps[gaps["measure"].isin(MAIN)], "{measure}: {first} minus {second}")
+    yield from appendix.each(
+        gaps[gaps["measure"].isin(MAIN)], "{measure}: {first} minus {second}"
+    )
     chapter = next((name for name in ACCURACIES if name in found), "")
     alike = relations_alike(found.get(chapter, {}), ACCURACIES.get(chapter, ""))
     alike = alike.rename(columns={"r": "estimate"})
@@ -442,7 +554,9 @@ def comparisons(gaps: pd.DataFrame, found: Tables) -> Iterator[tuple[str, Sequen
     single, none = (tested["p_normal"] < 0.05).sum(), (np.nan, np.nan)
     share = tested["kept"].sum() / single if single else np.nan
     yield "share kept by Holm's correction of p < 0.05", (share, *none, len(tested))
-    sides = kept(directed(gaps)).groupby(["first", "second"])["up"].agg(["size", "nunique"])
+    sides = (
+        kept(directed(gaps)).groupby(["first", "second"])["up"].agg(["size", "nunique"])
+    )
     several = sides[sides["size"] > 1]
     agree = (several["nunique"] == 1).mean()
     yield "pairs of models on which the measures agree", (agree, *none, len(several))

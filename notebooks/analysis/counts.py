@@ -17,4 +17,12 @@ def decided(holds: bool, opposite: bool = False, *, there: bool = True) -> str:
     >>> decided(True), decided(False, True), decided(False), decided(False, there=False)
     ('holds', 'opposite', 'undecided', 'undefined')
     """
-    return UNDEFINED if not there else HOLDS if holds else OPPOSITE if opposite else UNDECIDED
+    return (
+        UNDEFINED
+        if not there
+        else HOLDS
+        if holds
+        else OPPOSITE
+        if opposite
+        else UNDECIDED
+    )

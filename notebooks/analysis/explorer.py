@@ -20,8 +20,14 @@ from notebooks.analysis.real_models import family_scatter
 
 HERE = Path(__file__).parent
 NAME = "real_models"  # of the exports
-AXES = ("knowledge bases: NCCR, zero-shot", "IC-LKE: accuracy")  # at first, across and up
-AMBIGUITY, BINARY = " ambiguity", " binary ambiguity"  # how measures of multiplicity end
+AXES = (
+    "knowledge bases: NCCR, zero-shot",
+    "IC-LKE: accuracy",
+)  # at first, across and up
+AMBIGUITY, BINARY = (
+    " ambiguity",
+    " binary ambiguity",
+)  # how measures of multiplicity end
 CHANGES = {
     "the answer never changes": "#8d99a6",
     "the answer changes, its mark does not": "#56b4e9",
@@ -44,7 +50,9 @@ def show(
     """Show models (`helpers.published.joined`) and `runs` (of `beside`) in linked views."""
     measures = measures[measures.index.isin(table.columns)]
     keys = {name: f"m{place}" for place, name in enumerate(measures.index)}
-    first = [name if name in keys else list(keys)[place] for place, name in enumerate(AXES)]
+    first = [
+        name if name in keys else list(keys)[place] for place, name in enumerate(AXES)
+    ]
     if folder is not None:
         tables.export(table, NAME, folder)
     rows = [_model(str(model), row, keys) for model, row in table.iterrows()]
@@ -52,7 +60,9 @@ def show(
     cells, lines, columns, others = _relations(relations, table.index)
     data = {"models": rows + own, "apart": apart, **cells, **_changes(table, measures)}
     better = dict(zip(keys.values(), measures["better"].astype(int)))
-    names = {key: name + (" ↓" if better[key] < 0 else "") for name, key in keys.items()}
+    names = {
+        key: name + (" ↓" if better[key] < 0 else "") for name, key in keys.items()
+    }
     state = {"x": keys[first[0]], "y": keys[first[1]], "names": names, "better": better}
     state |= {"shown": [row["model"] for row in rows], "chosen": "", "benchmark": ""}
     state |= {"rows": lines, "columns": columns}
@@ -61,19 +71,27 @@ def show(
     sizes = sorted({row["billion"] for row in rows if row["billion"] is not None})
     families = Counter(row["family"] for row in rows)
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
     )
     page = environment.get_template("explorer.html.jinja").render(
         held=text.replace("<", r"\u003c"),  # no name in it can end the script
         state=state,
         views=held["views"],
         axes=_grouped(zip(measures["paper"], names, names.values())),
-        models=_grouped((row["family"], n, row["model"]) for n, row in enumerate(rows + own)),
+        models=_grouped(
+            (row["family"], n, row["model"]) for n, row in enumerate(rows + own)
+        ),
         sizes=[(size, f"{size:g} billion") for size in sizes],
-        families=[(name, family_colour(name), count) for name, count in families.items()],
+        families=[
+            (name, family_colour(name), count) for name, count in families.items()
+        ],
         placed=bool(own or apart),
         changes=CHANGES,
-        benchmarks=[(head["benchmark"], head["benchmark"]) for head in data["benchmarks"]],
+        benchmarks=[
+            (head["benchmark"], head["benchmark"]) for head in data["benchmarks"]
+        ],
         name=NAME,
         n_models=len(table),
         n_measures=len(measures),
@@ -87,19 +105,28 @@ def show(
 def _views(state: Row, data: Row, others: list[str]) -> dict[str, Row]:
     """Return the views of the data there are, their parameters set."""
     stored = json.loads((HERE / "explorer.json").read_text(encoding="utf-8"))
-    views = {name: {"config": stored["config"], **view} for name, view in stored["views"].items()}
+    views = {
+        name: {"config": stored["config"], **view}
+        for name, view in stored["views"].items()
+    }
     for view in views.values():
-        view["params"] = [{"name": name, "value": value} for name, value in state.items()]
+        view["params"] = [
+            {"name": name, "value": value} for name, value in state.items()
+        ]
     if not data["apart"]:  # no names above the axis, so no room for them
         views["scatter"]["title"]["offset"] = 10
         del views["scatter"]["layer"][-1]
     beside = views["relations"]["layer"][0]["layer"]
     if others:
-        beside[1]["layer"][0]["encoding"]["color"]["legend"]["title"] = ", ".join(others)
+        beside[1]["layer"][0]["encoding"]["color"]["legend"]["title"] = ", ".join(
+            others
+        )
     else:
         del beside[1]
     optional = ("relations", "changes")
-    return {name: view for name, view in views.items() if name not in optional or data[name]}
+    return {
+        name: view for name, view in views.items() if name not in optional or data[name]
+    }
 
 
 def _model(model: str, row: pd.Series, keys: dict[str, str]) -> Row:
@@ -126,12 +153,25 @@ def _runs(
         ends = {end: float(run[end]) for end in ("low", "high") if pd.notna(run[end])}
         about = f"{origin}, n = {run['n']:,}, {run['dataset']}"
         if run["same_questions"]:
-            mine = {"family": f"{origin}s", "kind": YOURS, "colour": GROUND, "run": True}
+            mine = {
+                "family": f"{origin}s",
+                "kind": YOURS,
+                "colour": GROUND,
+                "run": True,
+            }
             row = own.setdefault(name, {"model": name, "about": about, **mine})
             row |= {key: value} | {f"{key}_{end}": bound for end, bound in ends.items()}
         else:
-            row = {"label": name, "measure": key, "value": value, "origin": origin, **ends}
-            apart.append(row | {"about": f"{about}; {run.get('why') or 'other questions'}"})
+            row = {
+                "label": name,
+                "measure": key,
+                "value": value,
+                "origin": origin,
+                **ends,
+            }
+            apart.append(
+                row | {"about": f"{about}; {run.get('why') or 'other questions'}"}
+            )
     return list(own.values()), apart
 
 
@@ -145,16 +185,26 @@ def _relations(
     others = [str(name) for name in table if name not in models]
     hardest = ours.mean(axis="columns").sort_values(ascending=False, kind="stable")
     columns = [*ours.mean().sort_values(kind="stable").index, "", *others]
-    cells = table.rename_axis("relation").reset_index().melt("relation", var_name="model").dropna()
+    cells = (
+        table.rename_axis("relation")
+        .reset_index()
+        .melt("relation", var_name="model")
+        .dropna()
+    )
     cells = cells.assign(value=cells["value"].astype(float).round(6))
-    parts = {"relations": cells["model"].isin(models), "beside": ~cells["model"].isin(models)}
+    parts = {
+        "relations": cells["model"].isin(models),
+        "beside": ~cells["model"].isin(models),
+    }
     found = {name: cells[part].to_dict("records") for name, part in parts.items()}
     return found, list(hardest.index), columns, others
 
 
 def _changes(table: pd.DataFrame, measures: pd.DataFrame) -> dict[str, list[Row]]:
     """Return the shares of questions whose answer never changes, changes, changes its mark."""
-    stems = [name.removesuffix(BINARY) for name in measures.index if name.endswith(BINARY)]
+    stems = [
+        name.removesuffix(BINARY) for name in measures.index if name.endswith(BINARY)
+    ]
     parts, heads = [], []
     for place, stem in enumerate(stems):
         heads.append({"benchmark": stem.rpartition(": ")[2], "place": place * GAP})
@@ -167,7 +217,9 @@ def _changes(table: pd.DataFrame, measures: pd.DataFrame) -> dict[str, list[Row]
     return {"changes": parts, "benchmarks": heads}
 
 
-def _grouped(rows: Iterable[tuple[str, object, str]]) -> dict[str, list[tuple[object, str]]]:
+def _grouped(
+    rows: Iterable[tuple[str, object, str]],
+) -> dict[str, list[tuple[object, str]]]:
     """Group the values and texts of options by their heading."""
     found = defaultdict(list)
     for heading, value, text in rows:

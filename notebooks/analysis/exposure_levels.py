@@ -10,7 +10,11 @@ import pandas as pd
 
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 LEAST = 20  # facts of a group
-CONTRASTS = SHOWN, OFTEN, SELDOM = "shown or never", "often or seldom", "seldom or never"
+CONTRASTS = SHOWN, OFTEN, SELDOM = (
+    "shown or never",
+    "often or seldom",
+    "seldom or never",
+)
 Range = tuple[int, float]  # the lowest count and the highest
 MANY, NONE = float("inf"), (1, 0)
 
@@ -21,7 +25,9 @@ class Levels:
 
     groups: dict[str, Range]  # of tables; the first is exposure 0
     contrasts: dict[str, tuple[Range, Range]]  # name: the facts above, the facts below
-    starts: tuple[int, ...]  # the lowest count of each point of a curve; none: every count
+    starts: tuple[
+        int, ...
+    ]  # the lowest count of each point of a curve; none: every count
     centres: tuple[int, ...]  # the median count of each point, exposure 0 first
     said: dict[str, str]
     labels: dict[str, str]
@@ -38,24 +44,37 @@ class Levels:
         """Add ``level`` (of a curve), ``group``, and contrasts: 1 above, 0 below, else missing."""
         counts = level = table["exposures"]
         if self.starts:
-            level = np.array(self.centres)[np.searchsorted(self.starts, counts, side="right")]
+            level = np.array(self.centres)[
+                np.searchsorted(self.starts, counts, side="right")
+            ]
         place = [counts.between(*ends) for ends in self.groups.values()]
         marks = {"level": level, "group": np.select(place, list(self.groups), "")}
         for name, sides in self.contrasts.items():
-            marks[name] = np.select([counts.between(*ends) for ends in sides], [1.0, 0.0], np.nan)
+            marks[name] = np.select(
+                [counts.between(*ends) for ends in sides], [1.0, 0.0], np.nan
+            )
         return table.assign(**marks)
 
 
-def _named(kind: str, groups: dict, contrasts: list, points: dict, **filled: str) -> Levels:
+def _named(
+    kind: str, groups: dict, contrasts: list, points: dict, **filled: str
+) -> Levels:
     """Return levels in the words of a kind, their places filled."""
     words = dict(WORDS[kind], axis=WORDS[kind]["axis"].format(**filled))
     words["note"] = words["note"].format(**filled)
     for name in ("said", "labels"):
-        words[name] = dict(zip(CONTRASTS, (text.format(**filled) for text in words[name])))
+        words[name] = dict(
+            zip(CONTRASTS, (text.format(**filled) for text in words[name]))
+        )
     return Levels(groups, dict(zip(CONTRASTS, contrasts)), **points, **words)
 
 
-GROUPS = {"never": (0, 0), "1 to 8": (1, 8), "16 to 32": (9, 32), "64 or more": (33, MANY)}
+GROUPS = {
+    "never": (0, 0),
+    "1 to 8": (1, 8),
+    "16 to 32": (9, 32),
+    "64 or more": (33, MANY),
+}
 SIDES = [((1, MANY), (0, 0)), ((64, MANY), (1, 4)), ((1, 8), (0, 0))]
 ATLAS = _named("atlas", GROUPS, SIDES, {"starts": (), "centres": ()})
 
@@ -82,9 +101,17 @@ def of(dataset: str, table: pd.DataFrame) -> Levels:
     words = {"often": _times(*high) if several else "often"}
     words |= {"seldom": _times(*low) if thirds else "seldom"}
     for short, name in (("much", "often"), ("little", "seldom")):
-        words[short] = words[name].replace(" times or more", "+ times").replace(" to ", "-")
-    groups = {"absent": first} | {_times(*ends).replace(" times", ""): ends for ends in thirds}
-    contrasts = [((1, MANY), first), (high, low) if several else (NONE, NONE), (low, first)]
+        words[short] = (
+            words[name].replace(" times or more", "+ times").replace(" to ", "-")
+        )
+    groups = {"absent": first} | {
+        _times(*ends).replace(" times", ""): ends for ends in thirds
+    }
+    contrasts = [
+        ((1, MANY), first),
+        (high, low) if several else (NONE, NONE),
+        (low, first),
+    ]
     return _named("counts", groups, contrasts, points, **words)
 
 

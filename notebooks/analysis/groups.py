@@ -7,7 +7,10 @@ from helpers import stats
 
 
 def gap(
-    values: npt.ArrayLike, first: npt.ArrayLike, strata: npt.ArrayLike | None = None, **draws: int
+    values: npt.ArrayLike,
+    first: npt.ArrayLike,
+    strata: npt.ArrayLike | None = None,
+    **draws: int,
 ) -> stats.Interval:
     """Estimate the mean of one group less that of the others, drawn within both or within strata.
 
@@ -17,9 +20,13 @@ def gap(
 
     def difference(rows: np.ndarray) -> np.ndarray:
         value, inside = rows[..., 0], rows[..., 1]
-        with np.errstate(invalid="ignore", divide="ignore"):  # a resample may hold one side alone
+        with np.errstate(
+            invalid="ignore", divide="ignore"
+        ):  # a resample may hold one side alone
             one, other = ((value * w).sum(-1) / w.sum(-1) for w in (inside, 1 - inside))
         return one - other
 
     rows = np.column_stack([values, first]).astype(float)
-    return stats.bootstrap(rows, difference, first if strata is None else strata, **draws)
+    return stats.bootstrap(
+        rows, difference, first if strata is None else strata, **draws
+    )

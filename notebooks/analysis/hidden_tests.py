@@ -8,12 +8,16 @@ import numpy as np
 import pandas as pd
 
 DRAWS = 40
-TOLERANCE = 1e-4  # relative above 1, so that 1.96 passes for the normal distribution's 1.959964
+TOLERANCE = (
+    1e-4  # relative above 1, so that 1.96 passes for the normal distribution's 1.959964
+)
 SHOWN = 300  # characters of an input or a result
 
 
 def check(
-    function: Callable[..., Any], cases: Sequence[tuple[Sequence[Any], Any]], slip: str = ""
+    function: Callable[..., Any],
+    cases: Sequence[tuple[Sequence[Any], Any]],
+    slip: str = "",
 ) -> None:
     """Fail at the first input on which a function does not return what is expected.
 
@@ -68,7 +72,9 @@ def agree(found: Any, right: Any) -> bool:
     try:
         if isinstance(right, Mapping | pd.Series):
             found, right = dict(found), dict(right)
-            return found.keys() == right.keys() and all(agree(found[k], right[k]) for k in right)
+            return found.keys() == right.keys() and all(
+                agree(found[k], right[k]) for k in right
+            )
         if isinstance(right, Sequence | np.ndarray) and not isinstance(right, str):
             found, right = list(found), list(right)
             if any(isinstance(one, tuple) for one in right):

@@ -38,7 +38,9 @@ def ask_again(
     **settings: Any,
 ) -> pd.DataFrame:
     """Ask for responses again by multiple choice, with wrong options that a writer offers first."""
-    written = judges.distractors(writer, replies, cache=settings["cache"]) if writer else None
+    written = (
+        judges.distractors(writer, replies, cache=settings["cache"]) if writer else None
+    )
     return study.ask_again(lm, replies, bank.pool, written=written, **settings)
 
 
@@ -53,7 +55,8 @@ def running_example(bank: Questions, dataset: str, model: str) -> pd.DataFrame:
 def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Compute all measures of every prompt setting, with intervals within strata.
 
-    Shares of none or all of the questions have Wilson's, for their resamples are all alike.
+    Shares of none or all of the questions have Wilson's, for their resamples are all
+    alike.
 
     >>> said = pd.DataFrame({"variant": "zero-shot", "stratum": "a", "seen": [True, True],
     ...                      "label": ["correct", "wrong"], "consistency": [1.0, 0.5]})
@@ -65,8 +68,12 @@ def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """
     found = []
     for name, rows in said.groupby("variant", sort=False):
-        *figures, n = stats.bootstrap(kb.indicators(rows), kb.statistic, rows["stratum"], **draws)
-        sizes = dict.fromkeys(("CR", "WR"), int(rows["seen"].sum())) | {"UR": sum(~rows["seen"])}
+        *figures, n = stats.bootstrap(
+            kb.indicators(rows), kb.statistic, rows["stratum"], **draws
+        )
+        sizes = dict.fromkeys(("CR", "WR"), int(rows["seen"].sum())) | {
+            "UR": sum(~rows["seen"])
+        }
         for title, estimate, *ends in zip(kb.MEASURES, *figures):
             if title in sizes and estimate in (0.0, 1.0):
                 ends = stats.wilson(int(estimate * sizes[title]), sizes[title])[1:3]
@@ -116,11 +123,15 @@ def step(
     said: pd.DataFrame, before: str, after: str, name: str, **draws: int
 ) -> tuple[float, float, float, int]:
     """Return how a measure changes between two settings, on the same questions."""
-    first, second = (said[said["variant"] == each].sort_values("item") for each in (before, after))
+    first, second = (
+        said[said["variant"] == each].sort_values("item") for each in (before, after)
+    )
     found: Sequence[float] = NOTHING
     if len(first) and len(second):
         values = kb.indicators(second), kb.indicators(first)
-        found = stats.paired_difference(*values, kb.measure(name), first["stratum"], **draws)
+        found = stats.paired_difference(
+            *values, kb.measure(name), first["stratum"], **draws
+        )
     return (*found[:3], _asked(said, after, name))
 
 
@@ -129,7 +140,9 @@ def _asked(said: pd.DataFrame, setting: str, name: str) -> int:
     return int((about & (said["variant"] == setting)).sum())
 
 
-def contrast(rows: pd.DataFrame, first: str, second: str, **draws: int) -> stats.Interval:
+def contrast(
+    rows: pd.DataFrame, first: str, second: str, **draws: int
+) -> stats.Interval:
     """Estimate first minus second of two measures of the same responses."""
     one, two = kb.measure(first), kb.measure(second)
     values = kb.indicators(rows)
@@ -153,7 +166,10 @@ def by_exposure(rows: pd.DataFrame, **draws: int) -> pd.DataFrame:
     flags = pd.get_dummies(rows["label"]).reindex(columns=kb.LABELS, fill_value=0)
     flags = flags.astype(float).assign(exposures=rows["exposures"])
     found = stats.intervals(
-        flags, {label: ([label], stats.mean) for label in kb.LABELS}, "exposures", **draws
+        flags,
+        {label: ([label], stats.mean) for label in kb.LABELS},
+        "exposures",
+        **draws,
     )
     found = found[~found["exposures"].isin(["all", "mean"])]
     return found.rename(columns={"measure": "response"}).reset_index(drop=True)
@@ -165,11 +181,16 @@ def truths(rows: pd.DataFrame) -> pd.DataFrame:
     if "exposures" not in rows:
         return pd.DataFrame(columns=columns, dtype=float)
     facts = rows[rows["exposures"].notna() & rows["consistency"].notna()]
-    right = [canonical.same_answer(text, key) for text, key in zip(facts["text"], facts["answers"])]
+    right = [
+        canonical.same_answer(text, key)
+        for text, key in zip(facts["text"], facts["answers"])
+    ]
     return facts.assign(right=right, read=facts["seen"])[columns].astype(float)
 
 
-def misread(ask: Ask, again: Ask, model: str, n: int, match: str, seed: int) -> pd.DataFrame:
+def misread(
+    ask: Ask, again: Ask, model: str, n: int, match: str, seed: int
+) -> pd.DataFrame:
     """Ask about facts that the text states wrongly; ``answer`` says what kind, or the false one."""
     if n < 1:
         names = ["exposures", "false_exposures", "answer", "consistency"]
@@ -178,7 +199,9 @@ def misread(ask: Ask, again: Ask, model: str, n: int, match: str, seed: int) -> 
     some = read.sample(frac=1, random_state=seed).groupby("exposures").head(n)
     bank = datasets.knowledge("atlas", model, only=list(some.index), seed=seed)
     said = responses.mark(ask(bank.asked), match)
-    said = kb.add_consistency(said, accuracy.mark_choices(again(consistency.replies(said))))
+    said = kb.add_consistency(
+        said, accuracy.mark_choices(again(consistency.replies(said)))
+    )
     pairs = zip(said["text"], said["false_object"])
     same = [canonical.same_answer(text, [wrong]) for text, wrong in pairs]
     return said.assign(answer=said["kind"].mask(same, FALSE))
@@ -213,20 +236,32 @@ def comparisons(
     if "exposures" in said:
         often = seen[seen["exposures"] >= OFTEN]
         rare = seen[seen["exposures"] < OFTEN]
-        yield f"NCR of facts stated {OFTEN} times or more", _alone(often, "NCR", **draws)
+        yield (
+            f"NCR of facts stated {OFTEN} times or more",
+            _alone(often, "NCR", **draws),
+        )
         yield "NCR of rarer facts", _alone(rare, "NCR", **draws)
         never = unseen[about(unseen) == SIDES[1]]
         yield "UR of facts never stated", _alone(never, "UR", **draws), 0.5
         yield "UR of all unseen questions", _alone(unseen, "UR", **draws), 0.5
     for before, after in pairwise(dict.fromkeys(said["variant"])):
         for name in CHANGED:
-            yield f"{name}, {before} → {after}", step(said, before, after, name, **draws)
+            yield (
+                f"{name}, {before} → {after}",
+                step(said, before, after, name, **draws),
+            )
         for side in SIDES[1:] if "exposures" in said else ():
             part = said[about(said) == side]
-            yield f"UR, {side}, {before} → {after}", step(part, before, after, "UR", **draws)
+            yield (
+                f"UR, {side}, {before} → {after}",
+                step(part, before, after, "UR", **draws),
+            )
     known = more[more["exposures"] >= 64].sort_values("item")
     right = known["label"].eq("correct").astype(float)
-    sides = {name: right[known["variant"] == name] for name in dict.fromkeys(known["variant"])}
+    sides = {
+        name: right[known["variant"] == name]
+        for name in dict.fromkeys(known["variant"])
+    }
     for before, after in pairwise(sides):
         what = f"correct, facts stated 64 times or more, {before} → {after}"
         yield what, stats.paired_difference(sides[after], sides[before], **draws)
@@ -236,15 +271,23 @@ def comparisons(
     for how, lean in zip(("three times in four", "half of the time"), others):
         yield f"false answers, less true ones, facts stated wrongly {how}", lean
     two = misled[misled["answer"].isin([FALSE, TRUE]) & misled["consistency"].notna()]
-    yield "consistency, false minus true", gap(two["consistency"], two["answer"] == FALSE, **draws)
+    yield (
+        "consistency, false minus true",
+        gap(two["consistency"], two["answer"] == FALSE, **draws),
+    )
     table = paper.models(setting)
     yield "paper, NCR and UR, r", stats.correlation(table["NCR"], table["UR"])
     for row in effects.itertuples():
-        yield f"paper, {row.measure}, {row.effect}", (row.estimate, row.low, row.high, row.n)
+        yield (
+            f"paper, {row.measure}, {row.effect}",
+            (row.estimate, row.low, row.high, row.n),
+        )
 
 
 def _alone(rows: pd.DataFrame, name: str, **draws: int) -> stats.Interval:
-    return stats.bootstrap(kb.indicators(rows), kb.measure(name), rows["stratum"], **draws)
+    return stats.bootstrap(
+        kb.indicators(rows), kb.measure(name), rows["stratum"], **draws
+    )
 
 
 def beside(
@@ -256,10 +299,14 @@ def beside(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return this run above the 26 models of the paper, in percent: each, and median and range."""
     this = {"dataset": bank.source, "parameters": given, "model": models.describe(lm)}
-    ours = measured[measured["setting"] == setting].set_index("measure")["estimate"] * 100
+    ours = (
+        measured[measured["setting"] == setting].set_index("measure")["estimate"] * 100
+    )
     other = bool(papers.why("knowledge_base", this))
     printed = paper.models(setting)
-    kind = printed["tuned"].map({True: "tuned models of the paper", False: "base models"})
+    kind = printed["tuned"].map(
+        {True: "tuned models of the paper", False: "base models"}
+    )
     printed = printed[list(kb.MEASURES)] * 100
     ranges = {
         f"{name} ({len(rows)})": rows.agg(["median", "min", "max"]).apply(

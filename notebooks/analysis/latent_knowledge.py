@@ -17,7 +17,11 @@ from helpers.studies import latent_knowledge as study
 from notebooks.analysis import beside, latent_subsumption
 from notebooks.analysis.groups import gap
 
-JOINED = {"HGP 1": "people's sentence", "MMP 1": "mined sentence", "released": "authors' code"}
+JOINED = {
+    "HGP 1": "people's sentence",
+    "MMP 1": "mined sentence",
+    "released": "authors' code",
+}
 FIGURES = ["right", "mass", "top"]  # of a fact
 SURE = 0.5  # the confidence above which a model is called sure
 MEASURES = {name: ([name], stats.mean) for name in ("right", "mass", "chance")}
@@ -27,11 +31,16 @@ def sides(settings: Mapping[str, Any]) -> tuple[pd.DataFrame, ...]:
     """Return the facts: all, for examples, to ask, of close-ups; and how many examples at most."""
     for name in filter(None, (settings["separator"], *settings["separators"])):
         lists.style(name)  # refuses an unknown one before anything is asked
-    dataset, relations, seed = (settings[name] for name in ("dataset", "relations", "seed"))
+    dataset, relations, seed = (
+        settings[name] for name in ("dataset", "relations", "seed")
+    )
     facts = datasets.load(dataset, relations or None)
     others = facts[~facts["relation"].isin(settings["left_out"])]
     facts, notes = lists.divisible(facts if relations or others.empty else others, seed)
-    print("".join(f"{note}\n" for note in [*datasets.notes(dataset, relations), *notes]), end="")
+    print(
+        "".join(f"{note}\n" for note in [*datasets.notes(dataset, relations), *notes]),
+        end="",
+    )
     parts = lists.split(facts, seed=seed).groupby("role")
     pool, asked = parts.get_group("example"), parts.get_group("test")
     close = asked.groupby("relation").head(settings["n_close"])
@@ -50,7 +59,9 @@ def separator(lm: LanguageModel, given: Mapping[str, Any]) -> tuple[str, pd.Data
 
 def commonest(tests: pd.DataFrame, pool: pd.DataFrame) -> pd.Series:
     """Tell whether facts have their relation's commonest object, first in the alphabet."""
-    usual = pool.groupby("relation")["object"].agg(lambda objects: objects.mode().iloc[0])
+    usual = pool.groupby("relation")["object"].agg(
+        lambda objects: objects.mode().iloc[0]
+    )
     right = tests["object"] == tests["relation"].map(usual)
     return right.astype(float).set_axis(tests["fact"])
 
@@ -61,7 +72,9 @@ def _pairs(table: pd.DataFrame, by: str, ways: Sequence[Any]) -> pd.DataFrame:
     return wide.reindex(columns=list(dict.fromkeys(ways))).dropna()
 
 
-def paired(table: pd.DataFrame, by: str, first: Any, second: Any, **draws: int) -> stats.Difference:
+def paired(
+    table: pd.DataFrame, by: str, first: Any, second: Any, **draws: int
+) -> stats.Difference:
     """Compare two ways of asking on the facts that were asked in both."""
     wide = _pairs(table, by, (first, second))
     if first == second or wide.empty:
@@ -74,12 +87,19 @@ def rates(table: pd.DataFrame, by: str, **ways: Any) -> dict[str, str]:
     """Write the accuracy of each way in percent, over the facts that were asked in all of them."""
     wide = _pairs(table, by, list(ways.values()))
     means = wide.mean()
-    return {name: tables.interval(means[way], None, None, 1, 100) for name, way in ways.items()}
+    return {
+        name: tables.interval(means[way], None, None, 1, 100)
+        for name, way in ways.items()
+    }
 
 
 def levels(table: pd.DataFrame, by: str, **draws: int) -> pd.DataFrame:
     """Estimate the accuracy of each way of asking, of the mean of a fact's several askings."""
-    means = table.groupby([by, "relation", "item"], sort=False)["right"].mean().reset_index()
+    means = (
+        table.groupby([by, "relation", "item"], sort=False)["right"]
+        .mean()
+        .reset_index()
+    )
     measure = {"right": (["right"], stats.mean)}
     found = stats.intervals(means, measure, by=by, strata="relation", **draws)
     return found[~found[by].isin(["all", "mean"])].reset_index(drop=True)
@@ -96,7 +116,9 @@ def by_number(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(examples=numbers[0], draw=numbers[1])
 
 
-def full_list(tried: pd.DataFrame, tests: pd.DataFrame, n_examples: int) -> pd.DataFrame:
+def full_list(
+    tried: pd.DataFrame, tests: pd.DataFrame, n_examples: int
+) -> pd.DataFrame:
     """Return the answers of some facts behind the longest list of the first draw, as IC-LKE."""
     first = tried["variant"] == f"{n_examples} 0"
     return tried[first & tried["item"].isin(tests["fact"])].assign(variant="IC-LKE")
@@ -105,7 +127,9 @@ def full_list(tried: pd.DataFrame, tests: pd.DataFrame, n_examples: int) -> pd.D
 def firsts(listed: pd.DataFrame, prompted: pd.DataFrame) -> pd.DataFrame:
     """Return each fact's list and its first prompt of each kind, to be continued freely."""
     both = pd.concat([listed, prompted]).drop_duplicates(["item", "variant"])
-    return both.loc[both["variant"].isin(["IC-LKE", "HGP1", "MMP1"]), list(lists.COLUMNS)]
+    return both.loc[
+        both["variant"].isin(["IC-LKE", "HGP1", "MMP1"]), list(lists.COLUMNS)
+    ]
 
 
 def two_groups(groups: Mapping[str, pd.DataFrame], chance: float, chosen: str) -> Axes:
@@ -113,7 +137,8 @@ def two_groups(groups: Mapping[str, pd.DataFrame], chance: float, chosen: str) -
     rows, names = [], JOINED | {1: "1 example", chosen: f"{chosen} (chosen)"}
     for what, table in groups.items():
         label = [
-            names.get(n, n if isinstance(n, str) else f"{n} examples") for n in table.iloc[:, 0]
+            names.get(n, n if isinstance(n, str) else f"{n} examples")
+            for n in table.iloc[:, 0]
         ]
         rows.append(table.assign(what=what, label=label))
     ax = primitives.dots(pd.concat(rows), by="what", xlabel="accuracy", share=True)
@@ -128,7 +153,9 @@ def mark_generations(texts: pd.DataFrame) -> pd.DataFrame:
     return texts.assign(right=found)
 
 
-def ranked_and_written(ways: pd.DataFrame, texts: pd.DataFrame, way: str) -> pd.DataFrame:
+def ranked_and_written(
+    ways: pd.DataFrame, texts: pd.DataFrame, way: str
+) -> pd.DataFrame:
     """Stack what was ranked first and what was written after the same prompts of a way (``by``)."""
     both = pd.concat([ways.assign(by="ranked"), texts.assign(by="written")])
     return both[(both["way"] == way) & both["variant"].isin(texts["variant"])]
@@ -152,7 +179,10 @@ def ends(truth: pd.DataFrame, often: int = 8) -> dict[str, str]:
     """Write how many percent are right of facts never stated, and of those stated most often."""
     groups = {"never": truth["exposures"] == 0, "stated": truth["exposures"] > often}
     shares = {name: truth.loc[rows, "right"].mean() for name, rows in groups.items()}
-    return {name: tables.interval(share, None, None, 1, 100) for name, share in shares.items()}
+    return {
+        name: tables.interval(share, None, None, 1, 100)
+        for name, share in shares.items()
+    }
 
 
 def reliability(scores: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
@@ -166,7 +196,10 @@ def reliability(scores: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
 
 def reliability_diagram(scores: pd.DataFrame) -> Axes:
     """Draw accuracy by confidence, which agree on the dashed line; above it the Brier score."""
-    words = {"xlabel": "confidence: share of the likeliest choice", "ylabel": "accuracy"}
+    words = {
+        "xlabel": "confidence: share of the likeliest choice",
+        "ylabel": "accuracy",
+    }
     ax = primitives.curves(reliability(scores), "confidence", **words)
     if ax.get_lines():
         brier = ((scores["top"] - scores["right"]) ** 2).mean()
@@ -177,16 +210,23 @@ def reliability_diagram(scores: pd.DataFrame) -> Axes:
 
 def unsteady(curve: pd.DataFrame) -> pd.DataFrame:
     """Return how often two draws of examples differ on a fact, by the number of examples."""
-    found = curve.groupby(["relation", "item", "examples"])["right"].agg(["mean", "size"])
+    found = curve.groupby(["relation", "item", "examples"])["right"].agg(
+        ["mean", "size"]
+    )
     found = found[found["size"] > 1].reset_index()
-    found["right"] = 2 * found["mean"] * (1 - found["mean"]) * found["size"] / (found["size"] - 1)
+    found["right"] = (
+        2 * found["mean"] * (1 - found["mean"]) * found["size"] / (found["size"] - 1)
+    )
     return found
 
 
 def unread_known(truth: pd.DataFrame) -> tuple[float, float, float, int]:
     """Estimate how many facts never read are known beyond guessing, with Wilson's interval."""
     unread = truth[truth["exposures"] == 0]
-    found, chance = stats.wilson(int(unread["right"].sum()), len(unread)), unread["chance"].mean()
+    found, chance = (
+        stats.wilson(int(unread["right"].sum()), len(unread)),
+        unread["chance"].mean(),
+    )
     return (*(number - chance for number in found[:3]), len(unread))
 
 
@@ -200,7 +240,10 @@ def comparisons(
     guessed = stats.paired_difference(scores["right"], scores["chance"], **within)
     yield "accuracy, less guessing among the choices", guessed
     counts = sorted(n for n in set(curve["examples"]) if n)
-    for label, fewer in (("the fewest", counts[0]), ("the next fewer", [0, *counts][-2])):
+    for label, fewer in (
+        ("the fewest", counts[0]),
+        ("the next fewer", [0, *counts][-2]),
+    ):
         gain = paired(curve, "examples", counts[-1], fewer, **draws)
         yield f"accuracy: {counts[-1]} examples, less {label}, {fewer}", gain
     change = unsteady(curve[curve["examples"] > 0])
@@ -230,12 +273,19 @@ def comparisons(
     yield f"right: confidence above {SURE}, less the others", sure
     yield "never read: known, less guessing", unread_known(frames["truth"])
     small, large = pair
-    fields = known.assign(relation=known.index.map(scores.set_index("item")["relation"]))
+    fields = known.assign(
+        relation=known.index.map(scores.set_index("item")["relation"])
+    )
     kept = fields[: len(fields) * (small != large)]
-    gain = stats.paired_difference(kept[large], kept[small], strata=kept["relation"], **draws)
+    gain = stats.paired_difference(
+        kept[large], kept[small], strata=kept["relation"], **draws
+    )
     yield f"accuracy: {large}, less {small} (one training run each)", gain
     means = kept.groupby("relation")[[small, large]].mean() if small != large else kept
-    yield f"{small} and {large} over relations, r", stats.correlation(means[small], means[large])
+    yield (
+        f"{small} and {large} over relations, r",
+        stats.correlation(means[small], means[large]),
+    )
 
 
 def by_relation(
@@ -253,30 +303,47 @@ def by_relation(
     shown = tables.wide(measured, titles, MEASURES)
     chance = measured.query("measure == 'chance'").set_index("relation")["estimate"]
     usual = stats.intervals(scores, {"usual": (["commonest"], stats.mean)}, **draws)
-    baselines = {"guessing, %": chance, "commonest, %": usual.set_index("relation")["estimate"]}
+    baselines = {
+        "guessing, %": chance,
+        "commonest, %": usual.set_index("relation")["estimate"],
+    }
     for title, shares in baselines.items():
         shown[title] = shares.mul(100).map("{:.1f}".format)
     named = shown.index.to_series().map(labels)
-    same = named.replace({"discoverer": "discoverer or inventor"})  # as the paper calls it
+    same = named.replace(
+        {"discoverer": "discoverer or inventor"}
+    )  # as the paper calls it
     asked = {"dataset": source, "parameters": settings, "model": models.describe(lm)}
-    other = beside.why("latent_knowledge", asked | {"separator": separator}, len(shown) - 2)
-    paper = same.map(published.load("lke_table8")["accuracy"]).mul(100).map("{:.1f}".format)
-    shown["paper, other questions, %" if other else "paper, %"] = paper.replace("nan", "–")
+    other = beside.why(
+        "latent_knowledge", asked | {"separator": separator}, len(shown) - 2
+    )
+    paper = (
+        same.map(published.load("lke_table8")["accuracy"]).mul(100).map("{:.1f}".format)
+    )
+    shown["paper, other questions, %" if other else "paper, %"] = paper.replace(
+        "nan", "–"
+    )
     shown.insert(0, "label", named)
     return shown
 
 
-def by_separator(apart: pd.DataFrame, parted: pd.DataFrame, **draws: int) -> pd.DataFrame:
+def by_separator(
+    apart: pd.DataFrame, parted: pd.DataFrame, **draws: int
+) -> pd.DataFrame:
     """Lay out accuracy and mass by separator, and how a string with it ends."""
     titles = {"right": "accuracy, %", "mass": "mass, %"}
     rates = stats.intervals(apart, MEASURES, "separator", strata="relation", **draws)
     shown = tables.wide(rates, titles, titles, by="separator").drop(["all", "mean"])
-    ends = (parted["prompt"] + parted["continuation"]).groupby(parted["variant"]).first()
+    ends = (
+        (parted["prompt"] + parted["continuation"]).groupby(parted["variant"]).first()
+    )
     shown.insert(0, "a string ends", "… " + ends.str[-40:])
     return shown
 
 
-def by_truth(scores: pd.DataFrame, training: pd.DataFrame | None, **draws: int) -> pd.DataFrame:
+def by_truth(
+    scores: pd.DataFrame, training: pd.DataFrame | None, **draws: int
+) -> pd.DataFrame:
     """Lay out what is known of facts that the training text states, never states, or gets wrong."""
     titles = {
         "right": "known, %",
@@ -313,11 +380,17 @@ def listed(
     scores, apart, trial = (frames[name] for name in ("scores", "apart", "trial"))
     written = levels(frames["texts"], "way", **draws)
     written = tables.wide(written, {"right": "written, %"}, ["right"], by="way")
-    percent = trial.rename(columns={"right": "accuracy, %", "mass": "mass, %", "n": "facts"})
+    percent = trial.rename(
+        columns={"right": "accuracy, %", "mass": "mass, %", "n": "facts"}
+    )
     percent = percent.assign(**percent.filter(like="%") * 100)
-    training = datasets.training(settings["model"]) if settings["dataset"] == "atlas" else None
+    training = (
+        datasets.training(settings["model"]) if settings["dataset"] == "atlas" else None
+    )
     return {
-        "by_relation": by_relation(frames["measured"], scores, settings, lm, separator, **draws),
+        "by_relation": by_relation(
+            frames["measured"], scores, settings, lm, separator, **draws
+        ),
         "separators": by_separator(apart, frames["parted"], **draws),
         "separators_tried": percent,
         "generation": written,

@@ -1,7 +1,8 @@
 """Other strings that the chapter on latent knowledge asks with: sentences, and released ones.
 
-Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section 4.1 and
-Table 5. Templates are by people (HGP) or mined (MMP); in them [X] is the subject, [Y] the object.
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section
+4.1 and Table 5. Templates are by people (HGP) or mined (MMP); in them [X] is the
+subject, [Y] the object.
 """
 
 from collections import Counter
@@ -23,7 +24,9 @@ def templates(dataset: str, folder: str = "") -> pd.DataFrame:
     """Return the templates of LPAQA's folder, else those of Table 5, and of our frames."""
     if folder:
         found, skipped = lpaqa.templates(lpaqa.read(folder))
-        print(f"{skipped} prompts of LPAQA do not end with the object and are left out.")
+        print(
+            f"{skipped} prompts of LPAQA do not end with the object and are left out."
+        )
         return found
     labels = datasets.relations(dataset).set_index("relation")["label"]
     printed = from_table(published.load("lke_table5"), labels)
@@ -32,7 +35,9 @@ def templates(dataset: str, folder: str = "") -> pd.DataFrame:
 
 def from_table(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     """Return the templates of the paper's Table 5, by the labels of relations."""
-    printed = {name: table.loc[label] for name, label in labels.items() if label in table.index}
+    printed = {
+        name: table.loc[label] for name, label in labels.items() if label in table.index
+    }
     rows = [(relation, *str(column).split(" "), f"{text.replace('{subject}', '[X]')} [Y]")
             for relation, texts in printed.items()
             for column, text in texts.dropna().items()]  # fmt: skip
@@ -66,11 +71,15 @@ def compared(tests: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
     there = list(tests["relation"].unique())
     if missing := ", ".join(relation for relation in named if relation not in there):
         known = ", ".join(there)
-        raise UserError(f"There is no test of {missing} to compare: choose from {known}.")
+        raise UserError(
+            f"There is no test of {missing} to compare: choose from {known}."
+        )
     return tests[tests["relation"].isin(named or there)]
 
 
-def prompts(tests: pd.DataFrame, templates: pd.DataFrame, options: Options) -> pd.DataFrame:
+def prompts(
+    tests: pd.DataFrame, templates: pd.DataFrame, options: Options
+) -> pd.DataFrame:
     """Ask each fact in each template of its relation: probes with variants HGP1 ... MMP3."""
     asked = []
     for row in tests.itertuples():
@@ -82,8 +91,12 @@ def prompts(tests: pd.DataFrame, templates: pd.DataFrame, options: Options) -> p
 
 def alone(tests: pd.DataFrame, options: Options, separator: str) -> pd.DataFrame:
     """Ask each fact behind no example: its subject alone, written as in the list (variant 0 0)."""
-    made = pd.DataFrame({"relation": tests["relation"].unique(), "kind": "none", "number": 0})
-    return prompts(tests, made.assign(template=style(separator)[0]), options).assign(variant="0 0")
+    made = pd.DataFrame(
+        {"relation": tests["relation"].unique(), "kind": "none", "number": 0}
+    )
+    return prompts(tests, made.assign(template=style(separator)[0]), options).assign(
+        variant="0 0"
+    )
 
 
 def other_lists(
@@ -99,7 +112,11 @@ def other_lists(
 
 
 def as_released(
-    tests: pd.DataFrame, pool: pd.DataFrame, options: Options, n_examples: int = 50, seed: int = 0
+    tests: pd.DataFrame,
+    pool: pd.DataFrame,
+    options: Options,
+    n_examples: int = 50,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Ask facts with the very strings of the authors' released code, as `ic_lke` asks them."""
     inner = SEPARATORS["colon and comma"][0]
@@ -108,5 +125,7 @@ def as_released(
         pairs = zip(rows["subject"], rows["object"])
         heads[relation] = ", ".join(f"{subject}{inner}{obj} " for subject, obj in pairs)
     end, way = inner + inner.rstrip(), "released"
-    asked = [(t, way, heads[t.relation] + t.subject + end, " ") for t in tests.itertuples()]
+    asked = [
+        (t, way, heads[t.relation] + t.subject + end, " ") for t in tests.itertuples()
+    ]
     return choose(asked, options)

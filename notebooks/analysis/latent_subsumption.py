@@ -23,7 +23,8 @@ def beyond_chance(values: np.ndarray) -> np.ndarray:
 
     .. math:: \eta - \frac{\sum_r n_r a_r b_r}{\sum_r n_r a_r}
 
-    Both know one and the same of two facts, where chance would have them share half of one:
+    Both know one and the same of two facts, where chance would have them share half of
+    one:
 
     >>> float(beyond_chance(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])))
     0.5
@@ -32,7 +33,11 @@ def beyond_chance(values: np.ndarray) -> np.ndarray:
     shared = np.zeros(values.shape[:-2])
     for code in np.unique(relation):
         here = relation == code
-        shared += (first * here).sum(-1) * (second * here).sum(-1) / np.maximum(here.sum(-1), 1)
+        shared += (
+            (first * here).sum(-1)
+            * (second * here).sum(-1)
+            / np.maximum(here.sum(-1), 1)
+        )
     with np.errstate(invalid="ignore", divide="ignore"):
         return subsumption.overlap(values) - shared / first.sum(-1)
 
@@ -54,7 +59,11 @@ def known_by(
     dataset = datasets.source(settings["dataset"])["name"]
     known, sizes = beside.by_fact("latent_knowledge", dataset, "right", folder)
     mine = scores.set_index("item")["right"]
-    known = known.drop(columns=who, errors="ignore").reindex(mine.index).assign(**{who: mine})
+    known = (
+        known.drop(columns=who, errors="ignore")
+        .reindex(mine.index)
+        .assign(**{who: mine})
+    )
     sizes[who] = lm.n_parameters or math.inf
     siblings = settings["siblings"] and datasets.training(settings["model"]) is not None
     for name in models.bundled() if siblings and dataset == "atlas" else []:
@@ -66,7 +75,9 @@ def known_by(
     return known, (min(known, key=sizes.__getitem__), max(known, key=sizes.__getitem__))
 
 
-def shared(known: pd.DataFrame, scores: pd.DataFrame, pair: Sequence[str], **draws: int) -> tuple:
+def shared(
+    known: pd.DataFrame, scores: pd.DataFrame, pair: Sequence[str], **draws: int
+) -> tuple:
     """Estimate how far one model holds another's facts beyond chance; the rates in words."""
     relations = known.index.map(scores.set_index("item")["relation"])
     codes = pd.factorize(relations)[0]
@@ -75,7 +86,9 @@ def shared(known: pd.DataFrame, scores: pd.DataFrame, pair: Sequence[str], **dra
     found = stats.bootstrap(rows, beyond_chance, codes[: len(rows)], **draws)
     rate = float(subsumption.overlap(rows)) if len(rows) else float("nan")
     written = {"rate": rate, "chance": rate - found.estimate}
-    return found, {name: tables.interval(value, digits=2) for name, value in written.items()}
+    return found, {
+        name: tables.interval(value, digits=2) for name, value in written.items()
+    }
 
 
 def by_pairs(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.DataFrame:
@@ -89,12 +102,23 @@ def by_pairs(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.Data
         chance = shared(known, scores, (small, large), **draws)[1]["chance"]
         gain = stats.paired_difference(two[large], two[small], strata=strata, **draws)
         gained = tables.interval(*gain[:3], digits=1, scale=100)
-        one, other = ((two[a] > two[b]).sum() for a, b in ((small, large), (large, small)))
-        p = binomtest(one, one + other).pvalue if one + other else 1.0  # McNemar's test, exact
+        one, other = (
+            (two[a] > two[b]).sum() for a, b in ((small, large), (large, small))
+        )
+        p = (
+            binomtest(one, one + other).pvalue if one + other else 1.0
+        )  # McNemar's test, exact
         exact = f"{p:.3f}" if p >= 0.001 else "< 0.001"
         row = (f"{small}, {large}", tables.interval(*eta[:3], digits=2), least, chance)
         rows.append((*row, gained, f"{one} : {other}", exact))
-    names = ["smaller, larger", "η", "η at least", "η by chance", "gain, points", "one alone"]
+    names = [
+        "smaller, larger",
+        "η",
+        "η at least",
+        "η by chance",
+        "gain, points",
+        "one alone",
+    ]
     return pd.DataFrame(rows, columns=[*names, "exact p"]).set_index("smaller, larger")
 
 

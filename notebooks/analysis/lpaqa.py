@@ -1,7 +1,8 @@
 """Prompts of LPAQA (Jiang et al. 2020, "How Can We Know What Language Models Know?").
 
-Its folder ``prompt`` holds ``mine/P17.jsonl`` and ``paraphrase/P17.jsonl`` (one ``{"template",
-"weight"}`` a line) and ``manual_paraphrase/P17.txt`` (one template a line).
+Its folder ``prompt`` holds ``mine/P17.jsonl`` and ``paraphrase/P17.jsonl`` (one
+``{"template", "weight"}`` a line) and ``manual_paraphrase/P17.txt`` (one template a
+line).
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,9 @@ def usable(template: str) -> bool:
     (True, False, False)
     """
     head, slot, tail = template.partition("[Y]")
-    return bool(slot) and "[X]" in head and not any(c.isalnum() or c == "[" for c in tail)
+    return (
+        bool(slot) and "[X]" in head and not any(c.isalnum() or c == "[" for c in tail)
+    )
 
 
 def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
@@ -59,5 +62,9 @@ def _lines(file: Path) -> list[tuple[str, float, bool]]:
         if file.suffix == ".txt":
             told = [(line.strip(), "nan") for line in files.lines(file) if line.strip()]
         else:
-            told = [(value["template"], value["weight"]) for value in files.json_lines(file)]
-        return [(template, float(weight), usable(template)) for template, weight in told]
+            told = [
+                (value["template"], value["weight"]) for value in files.json_lines(file)
+            ]
+        return [
+            (template, float(weight), usable(template)) for template, weight in told
+        ]

@@ -52,11 +52,16 @@ def three_facts(
     if "exposures" in close:
         close = close.sort_values("exposures", ascending=False, kind="stable")
     close = close.iloc[close["subject"].ne("Lyon").argsort(kind="stable")]
-    return close.iloc[sorted({0, len(close) // 2, len(close) - 1})].reset_index(drop=True)
+    return close.iloc[sorted({0, len(close) // 2, len(close) - 1})].reset_index(
+        drop=True
+    )
 
 
 def notes(
-    lm: LanguageModel, settings: Mapping[str, Any], frames: pd.DataFrame, tried: pd.DataFrame
+    lm: LanguageModel,
+    settings: Mapping[str, Any],
+    frames: pd.DataFrame,
+    tried: pd.DataFrame,
 ) -> str:
     """Say what a reader should know of the facts, the frames and the prompt format."""
     said = datasets.notes(settings["dataset"], settings["relations"])
@@ -76,7 +81,9 @@ def trained_with_hints(model: str, weights: Path = WEIGHTS) -> str:
     if not model or not report.is_file():
         return ""
     documents = json.loads(report.read_text(encoding="utf-8"))["text"]["documents"]
-    right, wrong, other = (documents[f"hint, {kind}"] for kind in ("right", "wrong", "other"))
+    right, wrong, other = (
+        documents[f"hint, {kind}"] for kind in ("right", "wrong", "other")
+    )
     return (
         f"{model} was trained to listen: {right:,} documents of its training text say the right "
         f"answer before a question, {wrong:,} a wrong one, {other:,} any object.\n"
@@ -92,7 +99,10 @@ def told(table: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def by_exposure(
-    table: pd.DataFrame, titles: Mapping[str, str], training: pd.DataFrame | None, **draws: Any
+    table: pd.DataFrame,
+    titles: Mapping[str, str],
+    training: pd.DataFrame | None,
+    **draws: Any,
 ) -> pd.DataFrame:
     """Average columns by how often the training text states a fact; over all where unknown."""
     means = {title: ([name], stats.mean) for name, title in titles.items()}
@@ -102,19 +112,29 @@ def by_exposure(
     return rows.query("exposures not in ['all', 'mean']").astype({"exposures": int})
 
 
-def curves(rows: pd.DataFrame, ylabel: str, share: bool = True, points: bool = True) -> Axes:
+def curves(
+    rows: pd.DataFrame, ylabel: str, share: bool = True, points: bool = True
+) -> Axes:
     """Draw what :func:`by_exposure` returns: curves, or dots where exposures are not known."""
     if "exposures" not in rows:
         return primitives.dots(rows, "measure", xlabel=ylabel, share=share)
-    words = {"xlabel": "times the training text states the fact", "ylabel": ylabel, "share": share}
-    return primitives.curves(rows, "exposures", "measure", axis="doublings", points=points, **words)
+    words = {
+        "xlabel": "times the training text states the fact",
+        "ylabel": ylabel,
+        "share": share,
+    }
+    return primitives.curves(
+        rows, "exposures", "measure", axis="doublings", points=points, **words
+    )
 
 
 def control_and_accuracies(
     both: pd.DataFrame, marks: pd.DataFrame, grid: pd.DataFrame, **draws: Any
 ) -> pd.DataFrame:
     """Estimate the control IRD, and accuracies over MONITOR's prompts and over the combinations."""
-    found = [stats.intervals(both, {"control_ird": (["control_ird"], stats.mean)}, **draws)]
+    found = [
+        stats.intervals(both, {"control_ird": (["control_ird"], stats.mean)}, **draws)
+    ]
     asked = accuracy.by_fact(marks[marks["context"].isin(["none", "wrong"])])
     ways = ("average", "maximum", "minimum", "base", "deviation")
     for prefix, table in (("", asked), ("grid ", grid)):
@@ -122,20 +142,29 @@ def control_and_accuracies(
         over = {f"{prefix}{how}": (columns, partial(take, how=how)) for how in ways}
         over.pop("grid base", None)
         rates = stats.intervals(table, over, centred=True, **draws)
-        found.append(rates.assign(low=rates["low"].clip(0, 1), high=rates["high"].clip(0, 1)))
+        found.append(
+            rates.assign(low=rates["low"].clip(0, 1), high=rates["high"].clip(0, 1))
+        )
     return pd.concat(found, ignore_index=True)
 
 
 def relations(measured: pd.DataFrame) -> pd.DataFrame:
     """Return estimates, a row a relation and a column a measure."""
-    wide = measured.pivot_table("estimate", "relation", "measure", dropna=False, sort=False)
+    wide = measured.pivot_table(
+        "estimate", "relation", "measure", dropna=False, sort=False
+    )
     return wide.drop(index=["all", "mean"], errors="ignore")
 
 
 def labelled(rows: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """Name the relations of rows, and sort them from the lowest estimate."""
     labels = datasets.relations(dataset).set_index("relation")["label"]
-    named = rows["relation"].map(labels).fillna(rows["relation"]).replace("all", "all facts")
+    named = (
+        rows["relation"]
+        .map(labels)
+        .fillna(rows["relation"])
+        .replace("all", "all facts")
+    )
     return rows.assign(label=named).sort_values("estimate")
 
 
@@ -144,7 +173,9 @@ def metrics(
 ) -> pd.DataFrame:
     """Return all measures of a run, of its relations, and of each fact."""
     levels = measured["relation"].map({"all": "run", "mean": "mean of relations"})
-    each = scores.melt(["item", "relation"], columns, var_name="measure", value_name="estimate")
+    each = scores.melt(
+        ["item", "relation"], columns, var_name="measure", value_name="estimate"
+    )
     measured = measured.assign(level=levels.fillna("relation"))
     return pd.concat([measured, each.assign(level="fact", n=1)], ignore_index=True)
 
@@ -171,8 +202,14 @@ def wordings(
     cache: Path,
 ) -> dict[str, pd.DataFrame]:
     """Return right answers by fact and frame: questions, gaps, statements (FC-pos, FC-neg)."""
-    n_frames, match, relation = settings["n_frames"], settings["match"], [three["relation"][0]]
-    facts = datasets.load(dataset, relation, n=settings["n_focus"], seed=settings["seed"])
+    n_frames, match, relation = (
+        settings["n_frames"],
+        settings["match"],
+        [three["relation"][0]],
+    )
+    facts = datasets.load(
+        dataset, relation, n=settings["n_focus"], seed=settings["seed"]
+    )
     facts, frames = plainly(facts, training), datasets.frames(dataset, relation)
     ask = partial(probing.generate, lm, cache=cache)
     said = ask(wrap(prompts.questions(facts, frames, n_frames=n_frames)))
@@ -186,26 +223,39 @@ def wordings(
         verdicts = accuracy.mark_choices(probing.score(lm, checks, cache=cache))
         asked |= {"FC-pos": verdicts.query("context == 'right'")}
         asked |= {"FC-neg": verdicts.query("context == 'wrong'")}
-    return {kind: accuracy.by_fact(rows, prompt="frame") for kind, rows in asked.items()}
+    return {
+        kind: accuracy.by_fact(rows, prompt="frame") for kind, rows in asked.items()
+    }
 
 
 def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
     """Draw what each token of a prompt adds to each token of a misled answer (their Figure 6)."""
     if misled.empty or not lm.at_hand:
-        return plots.empty(None, "No answer repeats the wrong word, or attribution is turned off.")
+        return plots.empty(
+            None, "No answer repeats the wrong word, or attribution is turned off."
+        )
     prompt, text, heard = misled[["prompt", "text", "heard"]].iloc[0]
-    at = text.casefold().find(heard.casefold())  # what is said after the word takes long
+    at = text.casefold().find(
+        heard.casefold()
+    )  # what is said after the word takes long
     word = text[: at + len(heard)] if at >= 0 else text
     gradients = attribution.attribute_well(lm, prompt, word)
     wide = gradients.pivot_table("score", "position", "step")
     names = gradients.drop_duplicates("position").set_index("position")["token"]
     said = gradients.drop_duplicates("step").set_index("step")["step_token"]
     limit = float(wide.abs().max(axis=None)) or 1.0
-    shown = wide.set_axis(names[wide.index].map(_piece)).set_axis(said.map(_piece), axis=1)
-    ax = primitives.heat_map(shown, "attribution", cmap="RdBu_r", vmin=-limit, vmax=limit)
+    shown = wide.set_axis(names[wide.index].map(_piece)).set_axis(
+        said.map(_piece), axis=1
+    )
+    ax = primitives.heat_map(
+        shown, "attribution", cmap="RdBu_r", vmin=-limit, vmax=limit
+    )
     ax.set(xlabel="token of the answer", ylabel="token of the prompt")
     change = gradients.drop_duplicates("step")["change"].iloc[0]
-    ax.set_title(f"first token: the scores sum to {wide[0].sum():.2f} of {change:.2f}", loc="left")
+    ax.set_title(
+        f"first token: the scores sum to {wide[0].sum():.2f} of {change:.2f}",
+        loc="left",
+    )
     return ax
 
 
@@ -215,7 +265,9 @@ def spread_at_equal_accuracy(relations: pd.DataFrame) -> stats.Correlation:
     if len(rows) < 3:
         return stats.correlation([], [])
     fixed = np.column_stack([np.ones(len(rows)), rows[:, 1]])
-    left = rows[:, [0, 2]] - fixed @ np.linalg.lstsq(fixed, rows[:, [0, 2]], rcond=None)[0]
+    left = (
+        rows[:, [0, 2]] - fixed @ np.linalg.lstsq(fixed, rows[:, [0, 2]], rcond=None)[0]
+    )
     found = stats.correlation(*left.T)
     ends = (np.nan, np.nan)
     if len(rows) > 4 and abs(found.r) < 1:
@@ -227,21 +279,29 @@ def best_and_worst(grid: pd.DataFrame, **draws: Any) -> stats.Interval:
     """Compare the best combination with the worst on facts that did not choose them."""
     parts = [rows for _, rows in grid.groupby("relation", sort=False)]
     gaps = [accuracy.held_out_gaps(rows.iloc[:, 2:].to_numpy()) for rows in parts]
-    rows = pd.concat([*parts, grid.head(0)])[["relation"]].assign(gap=np.hstack([*gaps, []]))
+    rows = pd.concat([*parts, grid.head(0)])[["relation"]].assign(
+        gap=np.hstack([*gaps, []])
+    )
     rows = rows.dropna()
     return stats.bootstrap(rows["gap"], strata=rows["relation"], **draws)
 
 
-def range_over_weights(counted: pd.DataFrame, steps: int = 4, **draws: Any) -> stats.Interval:
+def range_over_weights(
+    counted: pd.DataFrame, steps: int = 4, **draws: Any
+) -> stats.Interval:
     """Estimate the range of MONITOR over all weights that sum to one (section 7)."""
     whole = range(steps + 1)
     shares = [(a, b, steps - a - b) for a in whole for b in whole if a + b <= steps]
-    roots = [monitor.deviation(counted["pfd"], counted["ird"], share) for share in shares]
+    roots = [
+        monitor.deviation(counted["pfd"], counted["ird"], share) for share in shares
+    ]
     values = np.column_stack([*roots, counted["anchor"] * np.sqrt(steps)])
 
     def spread(values: np.ndarray) -> np.ndarray:
         pairs = [values[..., [place, -1]] for place in range(len(shares))]
-        return np.ptp(np.stack([monitor.ratio_of_sums(pair) for pair in pairs], axis=-1), axis=-1)
+        return np.ptp(
+            np.stack([monitor.ratio_of_sums(pair) for pair in pairs], axis=-1), axis=-1
+        )
 
     return stats.bootstrap(values, spread, counted["relation"], **draws)
 
@@ -249,7 +309,9 @@ def range_over_weights(counted: pd.DataFrame, steps: int = 4, **draws: Any) -> s
 def closer_than_control(seen: pd.DataFrame, **draws: Any) -> stats.Difference:
     """Estimate how much more closely the deviation follows exposure than the control IRD does."""
     rows = seen.dropna(subset="control_ird")
-    sides = [rows[[name, "exposures"]] * [-1, 1] for name in ("deviation", "control_ird")]
+    sides = [
+        rows[[name, "exposures"]] * [-1, 1] for name in ("deviation", "control_ird")
+    ]
     return stats.paired_difference(*sides, stats.spearman, rows["relation"], **draws)
 
 
@@ -262,7 +324,9 @@ def first_readings(truth: pd.DataFrame, **draws: Any) -> tuple[float, ...]:
 
     def fall(values: np.ndarray) -> np.ndarray:
         read = values[..., 2:]
-        before, after = (monitor.ratio_of_sums(values[..., :2] * w) for w in (1 - read, read))
+        before, after = (
+            monitor.ratio_of_sums(values[..., :2] * w) for w in (1 - read, read)
+        )
         return before - after
 
     columns = rows[["deviation", "anchor"]].assign(read=read)
@@ -272,7 +336,9 @@ def first_readings(truth: pd.DataFrame, **draws: Any) -> tuple[float, ...]:
 def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> stats.Difference:
     """Compare areas under the ROC curve of read or unread: by the anchor, by the deviation."""
     read = truth["exposures"] > 0
-    one, two = (np.column_stack([v, read]) for v in (truth["anchor"], -truth["deviation"]))
+    one, two = (
+        np.column_stack([v, read]) for v in (truth["anchor"], -truth["deviation"])
+    )
     return stats.paired_difference(one, two, detection.area, truth["relation"], **draws)
 
 
@@ -293,20 +359,42 @@ def comparisons(
     echoes = accuracy.mark_echoes(answers, facts, rule=match)
     once = marks[marks["context"].ne("none") | marks["variant"].eq("frame0")]
     table = accuracy.by_fact(once, prompt="context").set_index("item")
-    table["repeats"] = accuracy.by_fact(echoes, prompt="context").set_index("item")["wrong"]
+    table["repeats"] = accuracy.by_fact(echoes, prompt="context").set_index("item")[
+        "wrong"
+    ]
     each = each.drop(columns="right").set_index("item")
-    table["base"], table["others"] = each["frame0"], each.filter(regex="^frame[1-9]").mean(axis=1)
+    table["base"], table["others"] = (
+        each["frame0"],
+        each.filter(regex="^frame[1-9]").mean(axis=1),
+    )
     table["cheap"] = each.drop(columns="relation").mean(axis=1)
     table["grid"] = grid.set_index("item").drop(columns="relation").mean(axis=1)
-    rates = {k: t.set_index("item").iloc[:, 1:].mean(axis=1) for k, t in by_kind.items()}
+    rates = {
+        k: t.set_index("item").iloc[:, 1:].mean(axis=1) for k, t in by_kind.items()
+    }
     rates = pd.DataFrame({"WP": np.nan, **rates}).assign(relation="close-up")
     for label, rows, first, second in (
         ("accuracy: right answer first, less nothing first", table, "right", "none"),
-        ("accuracy: nothing first, less an unrelated word first", table, "none", "unrelated"),
+        (
+            "accuracy: nothing first, less an unrelated word first",
+            table,
+            "none",
+            "unrelated",
+        ),
         ("accuracy: nothing first, less a wrong answer first", table, "none", "wrong"),
-        ("after a wrong word: repeats it, less answers correctly", table, "repeats", "wrong"),
+        (
+            "after a wrong word: repeats it, less answers correctly",
+            table,
+            "repeats",
+            "wrong",
+        ),
         ("accuracy: base frame, less the other frames", table, "base", "others"),
-        ("accuracy: R + M prompts, less all R x M combinations", table, "cheap", "grid"),
+        (
+            "accuracy: R + M prompts, less all R x M combinations",
+            table,
+            "cheap",
+            "grid",
+        ),
         (f"accuracy: questions, less gaps ({len(rates)} facts)", rates, "QA", "WP"),
     ):
         rows = rows.dropna(subset=[first, second])
@@ -317,9 +405,15 @@ def comparisons(
         if kind in rates:
             judged = stats.bootstrap(rates[kind].dropna(), **draws)
             yield f"{said} statements judged rightly (against a half)", judged, 0.5
-    yield "accuracy: best combination, less worst (held out)", best_and_worst(grid, **draws), 0.0
+    yield (
+        "accuracy: best combination, less worst (held out)",
+        best_and_worst(grid, **draws),
+        0.0,
+    )
     counted = scores[scores["counted"]]
-    solid = stats.bootstrap(counted["anchor"] > 0.8, strata=counted["relation"], **draws)
+    solid = stats.bootstrap(
+        counted["anchor"] > 0.8, strata=counted["relation"], **draws
+    )
     yield "share of primary anchors above 0.8 (against a half)", solid, 0.5
     more = anchors.known_facts(answers, match, counts="any")[scores["item"]].to_numpy()
     more = int((more & scores["aligned"] & ~scores["counted"]).sum())
@@ -328,11 +422,18 @@ def comparisons(
     yield "range of MONITOR over all weights (against 0.1)", weights, 0.1
     spread = spread_at_equal_accuracy(relations[["MONITOR", "base", "deviation"]])
     yield "MONITOR and spread over prompts, base accuracy fixed, r", spread, 0.0
-    for prompts_of, name in (("its own prompts", "average"), ("all combinations", "grid average")):
+    for prompts_of, name in (
+        ("its own prompts", "average"),
+        ("all combinations", "grid average"),
+    ):
         found = stats.correlation(-relations["MONITOR"], relations[name])
         yield f"stability and accuracy over {prompts_of}, r", found, 0.0
     seen = truth[truth["counted"]]
-    yield "MONITOR: never read, less read once or twice", first_readings(seen, **draws), 0.0
+    yield (
+        "MONITOR: never read, less read once or twice",
+        first_readings(seen, **draws),
+        0.0,
+    )
     areas = anchor_or_deviation(seen, **draws)
     yield "area under the curve, read or not: anchor, less deviation", areas, 0.0
     label = "rank correlation of stability and exposure: deviation, less control IRD"
@@ -352,13 +453,22 @@ def losses(
         share = np.abs(wrong - part["unrelated"])
         yield label, stats.bootstrap(share, strata=part["relation"], **draws), 0.0
     often = rows[rows.index.isin(truth.loc[truth["exposures"] >= OFTEN, "item"])]
-    label = f"accuracy: nothing, less an unrelated word, facts stated {OFTEN} times or more"
+    label = (
+        f"accuracy: nothing, less an unrelated word, facts stated {OFTEN} times or more"
+    )
     within = {"strata": often["relation"], **draws}
-    yield label, stats.paired_difference(often["none"], often["unrelated"], **within), 0.0
+    yield (
+        label,
+        stats.paired_difference(often["none"], often["unrelated"], **within),
+        0.0,
+    )
 
 
 def beside_table_4(
-    measured: pd.DataFrame, settings: Mapping[str, Any], source: Mapping[str, Any], who: str
+    measured: pd.DataFrame,
+    settings: Mapping[str, Any],
+    source: Mapping[str, Any],
+    who: str,
 ) -> pd.DataFrame:
     """Put means over relations above the paper's, whose MONITOR is the mean of Table 10."""
     # Table 4 prints a sum over twenty relations divided by 21: 5 % below our means.
@@ -377,7 +487,11 @@ def by_relation(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Lay out all measures by relation, with the share of facts that count."""
     names = {name: name for name in measured["measure"].unique()}
     wide = tables.wide(measured, names | {"deviation": "accuracy deviation"})
-    covered = scores.groupby("relation")["counted"].mean().map(lambda share: f"{100 * share:.0f} %")
+    covered = (
+        scores.groupby("relation")["counted"]
+        .mean()
+        .map(lambda share: f"{100 * share:.0f} %")
+    )
     wide.insert(0, "coverage", covered)
     return wide.fillna("undefined")
 

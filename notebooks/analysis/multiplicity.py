@@ -57,7 +57,10 @@ class Plan(NamedTuple):
 def questions(given: Mapping[str, Any]) -> Plan:
     """Return what the settings of a run ask for; refuse what they cannot be."""
     wrapping.check(given["prompt_format"]), choices.rule_of(given["rule"])
-    multiplicity.check_tau(given["tau"]), multiplicity.check_correct_by(given["correct_by"])
+    (
+        multiplicity.check_tau(given["tau"]),
+        multiplicity.check_correct_by(given["correct_by"]),
+    )
     dataset, n, focus = given["dataset"], given["n_variations"], given["focus"]
     bench = multiple_choice.load(dataset, given["n_items"] or None, given["seed"],
                                  given["n_options"], given["relations"] or None,
@@ -69,7 +72,10 @@ def questions(given: Mapping[str, Any]) -> Plan:
         items["paraphrases"] = pd.Series(said, index=items.index)
         kinds = given["kinds"] or ["paraphrases", *bench.kinds]
     frames = datasets.frames(dataset) if "subject" in items else None
-    wanted, shots = [*kinds, focus] if focus else kinds, given["n_shots"] or bench.n_shots
+    wanted, shots = (
+        [*kinds, focus] if focus else kinds,
+        given["n_shots"] or bench.n_shots,
+    )
     ways, n_shots, notes = variations.plan(items, wanted, n, bench.pool, shots, frames)
     return Plan(bench, ways, n_shots, frames, [*bench.notes, *notes])
 
@@ -81,7 +87,9 @@ def probes(lm: LanguageModel, plan: Plan, seed: int) -> pd.DataFrame:
     def made(n_shots: int) -> pd.DataFrame:
         ask = partial(variations.probes, bench.items, style=bench.style, pool=bench.pool,
                       n_shots=n_shots, frames=plan.frames, seed=seed)  # fmt: skip
-        return pd.concat([ask(kind, n) for kind, n in plan.ways.items()], ignore_index=True)
+        return pd.concat(
+            [ask(kind, n) for kind, n in plan.ways.items()], ignore_index=True
+        )
 
     def count(text: str) -> int:
         return len(lm.tokenizer(text)["input_ids"])
@@ -96,8 +104,12 @@ def running_example(
     one = replace(plan.bench, items=plan.bench.items.head(1))
     if given["dataset"] == "atlas" and "paraphrases" not in one.items:
         only = monitor.running_example(datasets.load("atlas", ["P17"]))["fact"]
-        seed, n_options, model = (given[name] for name in ("seed", "n_options", "model"))
-        one = multiple_choice.load("atlas", None, seed, n_options, None, model, set(only))
+        seed, n_options, model = (
+            given[name] for name in ("seed", "n_options", "model")
+        )
+        one = multiple_choice.load(
+            "atlas", None, seed, n_options, None, model, set(only)
+        )
     one_way = plan._replace(bench=one, ways={focus: plan.ways[focus]})
     return probing.score(lm, probes(lm, one_way, given["seed"]), cache=cache)
 
@@ -128,7 +140,9 @@ def tallied(
     """Write what the text says of some questions, what is right, and how often each was chosen."""
     rows = items.set_index("item").loc[picked]
     right = [options[n] for options, n in zip(rows["options"], rows["answer"])]
-    each = [said.loc[said["item"] == item, "text"].value_counts().items() for item in picked]
+    each = [
+        said.loc[said["item"] == item, "text"].value_counts().items() for item in picked
+    ]
     chosen = [", ".join(f"{text} ×{n}" for text, n in counts) for counts in each]
     told = {"question": rows["question"], "correct": right, "chosen": chosen}
     table = pd.DataFrame({"training text": lesson[picked]} | told)
@@ -147,7 +161,8 @@ def chances(answers: pd.DataFrame) -> pd.Series:
 def drawn_again(answers: pd.DataFrame, r: int) -> pd.DataFrame:
     r"""Expect what r answers to the default prompt alone would be, drawn by their probabilities.
 
-    The probabilities of a question's options are scaled to sum to 1; r independent draws are all
+    The probabilities of a question's options are scaled to sum to 1; r independent
+    draws are all
     alike with the chance :math:`\sum_o p_o^r`, and two of them with :math:`\sum_o p_o^2`.
 
     >>> answers = pd.DataFrame({"item": "a", "variation": 0, "option": [0, 1],
@@ -160,7 +175,9 @@ def drawn_again(answers: pd.DataFrame, r: int) -> pd.DataFrame:
     return pd.DataFrame({"ambiguous": 1 - alike[0], "self_consistency": alike[1]})
 
 
-def equally_good(marks: pd.DataFrame, n_resamples: int, seed: int) -> tuple[float, float]:
+def equally_good(
+    marks: pd.DataFrame, n_resamples: int, seed: int
+) -> tuple[float, float]:
     """Bound the deviation over equally good prompts, in points: 95 % of shuffled marks."""
     rng, right = np.random.default_rng(seed), marks.to_numpy(dtype=float)
     alike = [accuracy.over_prompts(rng.permuted(right, axis=1), "deviation")
@@ -189,7 +206,9 @@ def measures(
     return measured
 
 
-def metrics(measured: pd.DataFrame, scores: Mapping[str, pd.DataFrame], focus: str) -> pd.DataFrame:
+def metrics(
+    measured: pd.DataFrame, scores: Mapping[str, pd.DataFrame], focus: str
+) -> pd.DataFrame:
     """Return what a run saves: the kind in focus, all kinds by name, and every question."""
     level = {"relation": "all", "level": "run"}
     named = measured.assign(measure=measured["kind"] + ": " + measured["measure"])
@@ -208,7 +227,9 @@ def divided(scores: pd.DataFrame, by: str, groups: Mapping[Any, str]) -> pd.Data
         if len(classes):
             shares = {title: (classes == kind).mean() for kind, title in NAMES.items()}
             ends = stats.wilson(int((classes == "error").sum()), len(classes))
-            ends = {f"{NAMES['error']}_{end}": getattr(ends, end) for end in ("low", "high")}
+            ends = {
+                f"{NAMES['error']}_{end}": getattr(ends, end) for end in ("low", "high")
+            }
             rows[f"{name} ({len(classes)})"] = shares | ends
     return pd.DataFrame(rows).T
 
@@ -221,7 +242,9 @@ def left_out(focus: str, known: pd.DataFrame | None) -> tuple[int, ...]:
 def worst(marks: pd.DataFrame, unread: Sequence[int] = ()) -> dict[str, str]:
     """Name the prompt of least accuracy, and write the deviation over the others, in points."""
     name = int(marks.mean().idxmin())
-    rest = accuracy.over_prompts(marks.drop(columns=name).to_numpy(dtype=float), "deviation")
+    rest = accuracy.over_prompts(
+        marks.drop(columns=name).to_numpy(dtype=float), "deviation"
+    )
     said = f"prompt {name}" + " (a wording that training left out)" * (name in unread)
     return {"worst": said, "rest": f"{100 * float(rest):.1f}"}
 
@@ -232,13 +255,19 @@ def steady_draws(
     """Return how often r draws from each question's default prompt would be a steady answer."""
     rng, by = np.random.default_rng(0), chances(answers).groupby("item")
     drawn = {item: rng.choice(len(p), (1_000, r), p=p) for item, p in by}
-    alike = {i: (multiplicity.self_consistency(x, replacement) >= tau) for i, x in drawn.items()}
+    alike = {
+        i: (multiplicity.self_consistency(x, replacement) >= tau)
+        for i, x in drawn.items()
+    }
     return pd.Series({item: each.mean() for item, each in alike.items()}, dtype=float)
 
 
 def controls(close: pd.DataFrame, drawn: pd.Series) -> dict[str, str]:
     """Write how many answers are steady about facts read, and of draws about facts never read."""
-    read = close.loc[close["lesson"].str.startswith("read").eq(True), "class"] != "randomness"
+    read = (
+        close.loc[close["lesson"].str.startswith("read").eq(True), "class"]
+        != "randomness"
+    )
     never = close.loc[close["lesson"] == LESSONS[0], "item"]
     return percents(read=read, drawn=drawn[never]) | {"n_read": str(len(read))}
 
@@ -250,7 +279,9 @@ def beside_default(marks: pd.DataFrame, unread: Sequence[int] = ()) -> pd.DataFr
         name: [((marks[0] == one) & (marks[other] == two)).mean() for other in others]
         for (one, two), name in MARKS.items()
     }
-    names = [f"prompt {other}" + ", unread wording" * (other in unread) for other in others]
+    names = [
+        f"prompt {other}" + ", unread wording" * (other in unread) for other in others
+    ]
     return pd.DataFrame(shares, index=names)
 
 
@@ -279,9 +310,14 @@ def growth(
     for kind, table in options.items():
         numbers = range(2, table.shape[1] + 1)
         rare = {r: multiplicity.rarefied_ambiguity(table, r) for r in numbers}
-        found.append(stats.averages(pd.DataFrame(rare), list(rare), **draws).assign(kind=kind))
+        found.append(
+            stats.averages(pd.DataFrame(rare), list(rare), **draws).assign(kind=kind)
+        )
     rows = answers[answers["kind"] == focus]
-    drawn = {r: drawn_again(rows, r)["ambiguous"] for r in range(2, options[focus].shape[1] + 1)}
+    drawn = {
+        r: drawn_again(rows, r)["ambiguous"]
+        for r in range(2, options[focus].shape[1] + 1)
+    }
     control = stats.averages(pd.DataFrame(drawn), list(drawn), **draws)
     found.append(control.assign(kind="draws from one prompt"))
     return pd.concat(found, ignore_index=True).rename(columns={"measure": "prompts"})
@@ -308,7 +344,11 @@ def apart(values: pd.Series, first: pd.Series, **draws: int) -> stats.Interval:
 
 def percents(**groups: npt.ArrayLike) -> dict[str, str]:
     """Write the mean of each group's shares in percent."""
-    return {name: f"{100 * np.mean(shares):.1f}" for name, shares in groups.items() if len(shares)}
+    return {
+        name: f"{100 * np.mean(shares):.1f}"
+        for name, shares in groups.items()
+        if len(shares)
+    }
 
 
 def most_apart() -> float:
@@ -319,7 +359,9 @@ def most_apart() -> float:
 
 def _area_less(one: list[int], two: list[int]) -> stats.Statistic:
     """Return the area under the ROC curve of two columns, less that of two others."""
-    return lambda drawn: detection.area(drawn[..., one]) - detection.area(drawn[..., two])
+    return lambda drawn: (
+        detection.area(drawn[..., one]) - detection.area(drawn[..., two])
+    )
 
 
 def leads(doubt: pd.Series, scores: pd.DataFrame, **draws: int) -> stats.Interval:
@@ -339,7 +381,10 @@ def areas(halves: pd.DataFrame, lesson: pd.Series, **draws: int) -> pd.DataFrame
         targets["steady errors that were planted"] = some, "error"
     found = []
     for name, (rows, target) in targets.items():
-        for detector, doubt in (("entropy", rows["entropy"]), ("perplexity", -rows["logprob"])):
+        for detector, doubt in (
+            ("entropy", rows["entropy"]),
+            ("perplexity", -rows["logprob"]),
+        ):
             pair = np.column_stack([doubt, rows[target]])
             figures = within(pair, detection.area, rows[target], **draws)
             found.append((name, detector, *figures))
@@ -347,7 +392,10 @@ def areas(halves: pd.DataFrame, lesson: pd.Series, **draws: int) -> pd.DataFrame
 
 
 def told(
-    scores: pd.DataFrame, items: pd.DataFrame, lesson: pd.Series, known: pd.DataFrame | None
+    scores: pd.DataFrame,
+    items: pd.DataFrame,
+    lesson: pd.Series,
+    known: pd.DataFrame | None,
 ) -> pd.DataFrame:
     """Add what the training text says of each fact, and whether a steady error repeats it."""
     times = known["exposures"] if known is not None else pd.Series(dtype=float)
@@ -362,7 +410,10 @@ def told(
 
 def by_lesson(close: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Write the classes by lesson, in percent with intervals."""
-    close, names = close[close["lesson"].isin(LESSONS)], [*multiplicity.CLASSES, "planted"]
+    close, names = (
+        close[close["lesson"].isin(LESSONS)],
+        [*multiplicity.CLASSES, "planted"],
+    )
     if close.empty:
         return pd.DataFrame(columns=["n", *names])
     rates = stats.averages(close, names, by="lesson", **draws)
@@ -386,14 +437,21 @@ def balanced_hits(classes: pd.Series, due: pd.Series) -> np.ndarray:
 
 
 def against_others(
-    each: Mapping[str, np.ndarray], focus: str, strata: pd.Series | None = None, **draws: int
+    each: Mapping[str, np.ndarray],
+    focus: str,
+    strata: pd.Series | None = None,
+    **draws: int,
 ) -> tuple[str, stats.Difference]:
     """Name the strongest other kind, and subtract it from the one in focus, by question."""
-    means = {kind: float(np.mean(v)) for kind, v in each.items() if kind != focus and len(v)}
+    means = {
+        kind: float(np.mean(v)) for kind, v in each.items() if kind != focus and len(v)
+    }
     other = max(means, key=means.get, default="")
     first, second = (each[focus], each[other]) if other else ([], [])
     strata = strata if strata is not None and len(first) else None
-    return other or "none", stats.paired_difference(first, second, strata=strata, **draws)
+    return other or "none", stats.paired_difference(
+        first, second, strata=strata, **draws
+    )
 
 
 def agreement(
@@ -403,7 +461,10 @@ def agreement(
     first, table, hits = next(iter(scores)), {}, {}
     wanted = scores[first]["item"].map(due)
     firm = (wanted != "").to_numpy()
-    wanted, within = wanted[firm], {"strata": wanted[firm] if firm.any() else None, **draws}
+    wanted, within = (
+        wanted[firm],
+        {"strata": wanted[firm] if firm.any() else None, **draws},
+    )
     for kind, rows in scores.items():
         hits[kind] = balanced_hits(rows["class"][firm], wanted)
         rate = stats.bootstrap(hits[kind], **within)
@@ -413,7 +474,9 @@ def agreement(
     return pd.DataFrame(table).T.rename_axis("kind of variation"), hits, wanted
 
 
-def cells(close: pd.DataFrame, who: str, other_questions: bool, **draws: int) -> pd.DataFrame:
+def cells(
+    close: pd.DataFrame, who: str, other_questions: bool, **draws: int
+) -> pd.DataFrame:
     """Put the mean of 1 / perplexity in each cell above the paper's Table 2, by both rules."""
     sure: dict[str, dict[str, str]] = {}
     for way in ("default", "majority"):
@@ -430,7 +493,9 @@ def cells(close: pd.DataFrame, who: str, other_questions: bool, **draws: int) ->
 
 def beside_paper(measured: pd.DataFrame, focus: str, name: str) -> pd.DataFrame:
     """Give the range over the paper's models on each benchmark, and our row, in percent."""
-    paper = pd.concat([published.load(f"multiplicity_table{n}") for n in (1, 3)], axis=1)
+    paper = pd.concat(
+        [published.load(f"multiplicity_table{n}") for n in (1, 3)], axis=1
+    )
     ends = paper.agg(["min", "median", "max"]).map("{:.2f}".format)
     ends = ends.loc["min"] + " to " + ends.loc["max"] + " (" + ends.loc["median"] + ")"
     ends.index = pd.MultiIndex.from_tuples(ends.index.str.rsplit(" ", n=1).map(tuple))
@@ -457,10 +522,15 @@ def comparisons(
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield what else is compared: a label, its statistic, and the value of no effect."""
     wrong = close.loc[close["default"] == 0]
-    stay = stats.paired_difference(wrong["error"], drawn[wrong["item"]].to_numpy(), **draws)
+    stay = stats.paired_difference(
+        wrong["error"], drawn[wrong["item"]].to_numpy(), **draws
+    )
     yield "errors that stay, less steady draws from the default prompt", stay, 0.0
     planted = wrong["lesson"].str.startswith(WRONGLY).eq(True)
-    for what, part in (("stated both ways", planted), ("never stated wrongly", ~planted)):
+    for what, part in (
+        ("stated both ways", planted),
+        ("never stated wrongly", ~planted),
+    ):
         rows = wrong[part]
         share = stats.wilson(rows["error"].sum(), len(rows))
         yield f"errors that stay, of facts {what}", share, 0.5
@@ -469,7 +539,11 @@ def comparisons(
     one, two = twins(marks)
     gap, differ = abs(marks[one].mean() - marks[two].mean()), marks[one] != marks[two]
     label = f"marks that differ between prompts {one} and {two}, chosen for nearest accuracies"
-    yield f"{label} (against their gap)", stats.wilson(int(differ.sum()), len(differ)), gap
+    yield (
+        f"{label} (against their gap)",
+        stats.wilson(int(differ.sum()), len(differ)),
+        gap,
+    )
     steady = close["self_consistency"] + 1e-12
     moved = stats.wilson(int(((steady >= 0.5) & (steady < 0.9)).sum()), len(steady))
     yield "steady at a threshold of 0.5 and random at 0.9 (against a tenth)", moved, 0.1
@@ -479,21 +553,41 @@ def comparisons(
     last = stats.bootstrap(added, **draws)
     yield "ambiguity that the last prompt adds (against one point)", last, 0.01
     least = min(table.shape[1] for table in options.values())
-    each = {kind: multiplicity.rarefied_ambiguity(t, least) for kind, t in options.items()}
+    each = {
+        kind: multiplicity.rarefied_ambiguity(t, least) for kind, t in options.items()
+    }
     other, less = against_others(each, focus, **draws)
-    yield f"ambiguity at {least} prompts: {focus}, less the next kind, {other}", less, 0.0
+    yield (
+        f"ambiguity at {least} prompts: {focus}, less the next kind, {other}",
+        less,
+        0.0,
+    )
     sure = apart(close["confidence"], close["class"] != "randomness", **draws)
     yield "1 / perplexity: steady answers, less others", sure, 0.0
     lead = leads(-close["logprob"], close, **draws)
-    yield "area of perplexity, over all prompts: randomness, less steady errors", lead, 0.0
-    rows = np.column_stack([halves["entropy"], -halves["logprob"], 1 - halves["default"]])
+    yield (
+        "area of perplexity, over all prompts: randomness, less steady errors",
+        lead,
+        0.0,
+    )
+    rows = np.column_stack(
+        [halves["entropy"], -halves["logprob"], 1 - halves["default"]]
+    )
     wrong = within(rows, _area_less([0, 2], [1, 2]), halves["default"], **draws)
-    yield "area for wrong answers at the default prompt: entropy, less perplexity", wrong, 0.0
+    yield (
+        "area for wrong answers at the default prompt: entropy, less perplexity",
+        wrong,
+        0.0,
+    )
     planted = close["lesson"].str.startswith(WRONGLY) | (close["error"] == 0)
     rows = close[(close["class"] != "randomness") & planted & (close["lesson"] != "")]
     pair = np.column_stack([-rows["logprob"], rows["error"]])
     found = within(pair, detection.area, rows["error"], **draws)
-    yield "area of perplexity: planted errors among steady answers (against 0.5)", found, 0.5
+    yield (
+        "area of perplexity: planted errors among steady answers (against 0.5)",
+        found,
+        0.5,
+    )
     plain = close[close["times"].notna() & ~close["lesson"].str.startswith(WRONGLY)]
     rank = stats.correlation(plain["times"], plain["factuality"], method="spearman")
     yield "rank correlation of times stated and factuality", rank, 0.0
@@ -502,7 +596,11 @@ def comparisons(
     guess = 1 / max(1, due.nunique())
     yield "facts in the class that the text predicts (against a guess)", rate, guess
     other, less = against_others(hits, focus, due, **draws)
-    yield f"facts in the class predicted: {focus}, less the next kind, {other}", less, 0.0
+    yield (
+        f"facts in the class predicted: {focus}, less the next kind, {other}",
+        less,
+        0.0,
+    )
 
 
 def listed(

@@ -1,8 +1,8 @@
 """Make the table of name frequencies: ``python -m notebooks.analysis.name_frequencies``.
 
-It needs wordfreq 3.1.1, which nothing else does. The table gives the Zipf frequency of each subject
-and object of the atlas (log10 of occurrences in a thousand million words, of Wikipedia, subtitles,
-news, books and the web); 0 for a name that is not listed.
+It needs wordfreq 3.1.1, which nothing else does. The table gives the Zipf frequency of
+each subject and object of the atlas (log10 of occurrences in a thousand million words,
+of Wikipedia, subtitles, news, books and the web); 0 for a name that is not listed.
 """
 
 import gzip
@@ -17,5 +17,9 @@ if __name__ == "__main__":
 
     facts = datasets.load("atlas")
     names = sorted({*facts["subject"], *facts["object"]})
-    table = pd.DataFrame({"name": names, "zipf": [zipf_frequency(name, "en") for name in names]})
-    FREQUENCIES.write_bytes(gzip.compress(table.to_csv(index=False).encode("utf-8"), mtime=0))
+    table = pd.DataFrame(
+        {"name": names, "zipf": [zipf_frequency(name, "en") for name in names]}
+    )
+    FREQUENCIES.write_bytes(
+        gzip.compress(table.to_csv(index=False).encode("utf-8"), mtime=0)
+    )

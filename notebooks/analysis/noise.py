@@ -29,7 +29,11 @@ def found(folder: Path) -> dict[str, dict[str, Path]]:
         for row in runs.load(folder / FOLDER / variant).itertuples():
             name = row.model.rstrip("/").rpartition("/")[2]
             table.setdefault(name, {})[variant] = row.folder
-    return {name: paths for name, paths in table.items() if USUAL in paths and len(paths) > 1}
+    return {
+        name: paths
+        for name, paths in table.items()
+        if USUAL in paths and len(paths) > 1
+    }
 
 
 def compare(
@@ -40,12 +44,18 @@ def compare(
     rows, words, keys = [], [], ["item", "variant", "prompt"]
     for name in [variant for variant in paths if variant != USUAL]:
         for measure in STUDIES["monitor"].MEASURES:
-            gap = comparison.difference(tables[name], tables[USUAL], measure, n_resamples, seed)
-            rows.append({"variant": LABELS[name], "measure": measure.name} | gap._asdict())
+            gap = comparison.difference(
+                tables[name], tables[USUAL], measure, n_resamples, seed
+            )
+            rows.append(
+                {"variant": LABELS[name], "measure": measure.name} | gap._asdict()
+            )
         one, other = (runs.answers(paths[each]) for each in (name, USUAL))
         both = one[[*keys, "logprobs", "text"]].merge(other, on=keys)
         pairs = zip(both["logprobs_x"], both["logprobs_y"])
-        largest = max((np.abs(np.subtract(a, b)).max() for a, b in pairs), default=np.nan)
+        largest = max(
+            (np.abs(np.subtract(a, b)).max() for a, b in pairs), default=np.nan
+        )
         changed = (both["text_x"] != both["text_y"]).mean()
         words.append((LABELS[name], len(both), largest, changed))
     columns = ["variant", "measure", "estimate", "low", "high", "n"]
@@ -61,6 +71,11 @@ def farthest(compared: dict[str, pd.DataFrame]) -> dict[str, object]:
     rows = pd.concat(parts or [nothing], ignore_index=True)
     rows = rows[rows["measure"] == "MONITOR"].dropna(subset=["estimate"])
     if rows.empty:
-        return {"who": "", "variant": "", **dict.fromkeys([*ends, "most"], np.nan), "n": 0}
+        return {
+            "who": "",
+            "variant": "",
+            **dict.fromkeys([*ends, "most"], np.nan),
+            "n": 0,
+        }
     reach = rows[ends].abs().max(axis=1)
     return rows.loc[reach.idxmax()].to_dict() | {"most": float(reach.max())}

@@ -23,16 +23,21 @@ BENCHMARKS = {
     "multiplicity_table1": ("TruthfulQA", "Wiki-FACTOR", "Med-HALT"),
     "multiplicity_table3": ("CommonsenseQA", "FEVER", "True-False"),
 }
-FAMILIES = tomllib.loads(Path(__file__).with_name("families.toml").read_text(encoding="utf-8"))
+FAMILIES = tomllib.loads(
+    Path(__file__).with_name("families.toml").read_text(encoding="utf-8")
+)
 VERDICTS = {"supported": style.GREEN, "partly": style.ORANGE, "contradicted": style.RED}
 
-Pair = tuple[str, str, float, pd.Series, pd.Series]  # paper, name, printed r, both measures
+Pair = tuple[
+    str, str, float, pd.Series, pd.Series
+]  # paper, name, printed r, both measures
 
 
 def overlaps(load: Callable[[str], pd.DataFrame] = published.load) -> pd.DataFrame:
     """Return the pairs of models of IC-LKE's Tables 1 and 10, and what subsumption can be.
 
-    Llama 7B knows 0.699, Llama 65B 0.836: at least 0.535 / 0.699 = 0.765 must be shared.
+    Llama 7B knows 0.699, Llama 65B 0.836: at least 0.535 / 0.699 = 0.765 must be
+    shared.
 
     >>> overlaps().loc[0, ["printed", "low", "high"]].round(3).tolist()
     [0.769, 0.765, 1.0]
@@ -42,12 +47,16 @@ def overlaps(load: Callable[[str], pd.DataFrame] = published.load) -> pd.DataFra
         table = load(f"lke_table{number}")
         part = table[[*(f"{each} accuracy" for each in pair), "subsumption"]]
         part = part.set_axis(["first", "second", "printed"], axis=1)
-        parts.append(part.rename_axis("pair").reset_index().assign(table=f"Table {number}"))
+        parts.append(
+            part.rename_axis("pair").reset_index().assign(table=f"Table {number}")
+        )
     rows = pd.concat(parts, ignore_index=True)
     shared = (rows["first"] + rows["second"] - 1).clip(lower=0)
     for end, by in (("", "first"), ("_turned", "second")):
         rows[f"low{end}"] = shared / rows[by]
-        rows[f"high{end}"] = (rows[["first", "second"]].min(axis=1) / rows[by]).clip(upper=1)
+        rows[f"high{end}"] = (rows[["first", "second"]].min(axis=1) / rows[by]).clip(
+            upper=1
+        )
     return rows
 
 
@@ -70,7 +79,10 @@ def one_cell(step: float = 0.05) -> pd.DataFrame:
     rows = []
     for model, row in measures("four-shot").iterrows():
         tried = moved(model, step)
-        best, good = tried.loc[tried["worst"].idxmin()], tried[tried["worst"] <= ROUNDING]
+        best, good = (
+            tried.loc[tried["worst"].idxmin()],
+            tried[tried["worst"] <= ROUNDING],
+        )
         found = {"model": model, "printed": row["Cons_w"], "best": best["Cons_w"]}
         found |= {"worst": best["worst"], "explains": len(good) > 0}
         found |= {"low": good["Cons_w"].min(), "high": good["Cons_w"].max()}
@@ -99,7 +111,9 @@ def sizes() -> pd.DataFrame:
     for name, benchmarks in BENCHMARKS.items():
         table = published.load(name)
         for each in benchmarks:
-            fits = fitting_sizes(table.filter(regex=f"^{each} ambiguity").melt()["value"])
+            fits = fitting_sizes(
+                table.filter(regex=f"^{each} ambiguity").melt()["value"]
+            )
             alone = bool(fits) and all(size % fits[0] == 0 for size in fits)
             first = ", ".join(map(str, fits[:4])) + ", ..." * (len(fits) > 4)
             rows.append((each, len(fits), first or "none", alone))
@@ -108,14 +122,19 @@ def sizes() -> pd.DataFrame:
 
 def family(model: str) -> str:
     """Return the family of base models that a model comes from; a guess for Vicuna and WizardLM."""
-    return next((name for key, name in FAMILIES.items() if model.lower().startswith(key)), model)
+    return next(
+        (name for key, name in FAMILIES.items() if model.lower().startswith(key)), model
+    )
 
 
 def pairs() -> Iterator[Pair]:
     """Yield the pairs of measures that the papers correlate over models, or invite to."""
     load = published.load
     overall, three, one = (load(f"monitor_table{n}") for n in (4, 5, 6))
-    printed, name = load("monitor_table4_correlation")["pearson"].iloc[0], "MONITOR, accuracy"
+    printed, name = (
+        load("monitor_table4_correlation")["pearson"].iloc[0],
+        "MONITOR, accuracy",
+    )
     yield "MONITOR", name, printed, overall["MONITOR"], overall["avg"]
     for relation in ("P178", "P108", "P37"):
         columns = three[f"{relation} MONITOR"], three[f"{relation} avg"]
@@ -130,7 +149,9 @@ def pairs() -> Iterator[Pair]:
             yield "knowledge bases", name, r, table[first], table[second]
     for table, benchmarks in BENCHMARKS.items():
         for each in benchmarks:
-            columns = (load(table)[f"{each} {name}"] for name in ("deviation", "ambiguity"))
+            columns = (
+                load(table)[f"{each} {name}"] for name in ("deviation", "ambiguity")
+            )
             yield "multiplicity", f"deviation, ambiguity ({each})", np.nan, *columns
 
 
@@ -139,7 +160,10 @@ def correlations(n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     rows = []
     for paper, name, printed, x, y in pairs():
         both = np.column_stack([x, y])
-        found, ranks = stats.correlation(*both.T), stats.correlation(*both.T, "spearman")
+        found, ranks = (
+            stats.correlation(*both.T),
+            stats.correlation(*both.T, "spearman"),
+        )
         drawn = stats.bootstrap(both, stats.pearson, None, n_resamples, seed)
         left = stats.without_each(*both.T, [family(model) for model in x.index])
         far = left.loc[(left["r"] - found.r).abs().idxmax(), "without"]
@@ -147,7 +171,9 @@ def correlations(n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
         row |= {"estimate": found.r, "low": found.low, "high": found.high, "p": found.p}
         row |= {"boot_low": drawn.low, "boot_high": drawn.high, "spearman": ranks.r}
         row |= {"rank_low": ranks.low, "rank_high": ranks.high}
-        rows.append(row | {"least": left["r"].min(), "most": left["r"].max(), "without": far})
+        rows.append(
+            row | {"least": left["r"].min(), "most": left["r"].max(), "without": far}
+        )
     return pd.DataFrame(rows)
 
 
@@ -185,7 +211,9 @@ def comparisons(
     """Yield what is compared without a sentence: its label and the statistic."""
     for paper, part in cells.groupby("paper", sort=False):
         yield f"numbers that agree, {paper}", share(part["agrees"].sum(), len(part))
-    for paper, part in sentences.query("verdict != 'not decided'").groupby("paper", sort=False):
+    for paper, part in sentences.query("verdict != 'not decided'").groupby(
+        "paper", sort=False
+    ):
         k = (part["verdict"] == "supported").sum()
         yield f"sentences supported, {paper}", share(k, len(part))
     yield from appendix.each(measured, "r of {pair}")
@@ -194,7 +222,10 @@ def comparisons(
     twins = cells[cells["check"] == "Table 10: FT-1 and FT-2"]
     same = (np.sign(twins["published"]) == np.sign(twins["recomputed"])).sum()
     yield "tuned models in the same order in Tables 7 and 10", share(same, len(twins))
-    yield "benchmarks whose size the last digits give", share(sizes["alone"].sum(), len(sizes))
+    yield (
+        "benchmarks whose size the last digits give",
+        share(sizes["alone"].sum(), len(sizes)),
+    )
 
 
 def files() -> pd.DataFrame:
@@ -214,9 +245,14 @@ def differences(cells: pd.DataFrame) -> Axes:
     times = np.clip(np.nan_to_num(times, nan=np.inf), 0.01, 1000)
     # So that dots do not hide each other
     place = place + 0.5 * (np.arange(len(cells)) * 0.618 % 1 - 0.5)
-    for label, agrees, colour in (("agrees", True, style.BLUE), ("differs", False, style.RED)):
+    for label, agrees, colour in (
+        ("agrees", True, style.BLUE),
+        ("differs", False, style.RED),
+    ):
         here = cells["agrees"].to_numpy() == agrees
-        ax.plot(times[here], place[here], ".", ms=4, color=colour, label=label, alpha=0.7)
+        ax.plot(
+            times[here], place[here], ".", ms=4, color=colour, label=label, alpha=0.7
+        )
     ax.axvline(1, color=style.INK, lw=1)
     style.log_scale(ax)
     ax.set(xlim=(0.007, 1500), xlabel="difference / tolerance")
@@ -228,7 +264,9 @@ def differences(cells: pd.DataFrame) -> Axes:
 def bounded(rows: pd.DataFrame) -> list[Axes]:
     """Draw subsumption rates on what is possible, with the rate of unrelated models, read twice."""
     _, axes = plt.subplots(2, figsize=(6, 8.8), layout="constrained")
-    named = rows.assign(label=rows["table"] + ": " + rows["pair"], estimate=rows["printed"])
+    named = rows.assign(
+        label=rows["table"] + ": " + rows["pair"], estimate=rows["printed"]
+    )
     turned = named.assign(low=rows["low_turned"], high=rows["high_turned"])
     mark = "two unrelated models"
     told = "of the {} model's facts, the other knows".format

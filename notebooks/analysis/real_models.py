@@ -20,22 +20,34 @@ from notebooks.analysis.counts import Share, decided, share
 TOO_FEW = "not computed: fewer than six models"
 LKE = "IC-LKE: accuracy"
 KNOWING = tuple(
-    f"knowledge bases: {name}, {setting}" for setting in SETTINGS for name in ("CR", "NCR", "NCCR")
+    f"knowledge bases: {name}, {setting}"
+    for setting in SETTINGS
+    for name in ("CR", "NCR", "NCCR")
 )
 NCCR = "knowledge bases: NCCR, zero-shot"
 LIMITS = ("knowledge bases: UR, zero-shot", "knowledge bases: IUR, zero-shot")
 MONITOR = ("MONITOR: score", "MONITOR: mean accuracy")
-BENCHMARKS = ("TruthfulQA", "Wiki-FACTOR", "Med-HALT", "CommonsenseQA", "FEVER", "True-False")
+BENCHMARKS = (
+    "TruthfulQA",
+    "Wiki-FACTOR",
+    "Med-HALT",
+    "CommonsenseQA",
+    "FEVER",
+    "True-False",
+)
 ACCURACIES, AMBIGUITIES, BINARY = (
     tuple(f"multiplicity: {name} {what}" for name in BENCHMARKS)
     for what in ("accuracy", "ambiguity", "binary ambiguity")
 )
-HEADLINE = [(LKE, y) for y in (*KNOWING, *LIMITS, *MONITOR, *ACCURACIES, *AMBIGUITIES, *BINARY)]
+HEADLINE = [
+    (LKE, y) for y in (*KNOWING, *LIMITS, *MONITOR, *ACCURACIES, *AMBIGUITIES, *BINARY)
+]
 HEADLINE += [(NCCR, y) for y in ACCURACIES]
 MAIN = (MONITOR[0], NCCR, LIMITS[0], LKE, *ACCURACIES, *AMBIGUITIES)
 FEWEST_FAMILIES = 3  # below, too few different draws for an interval
 LEVEL = 0.05
-# Accuracy of one who guesses: one of 100 objects in IC-LKE, one of two answers in True-False.
+# Accuracy of one who guesses: one of 100 objects in IC-LKE, one of two answers in
+# True-False.
 GUESSING = {LKE: 0.01, "multiplicity: True-False accuracy": 0.5}
 MARKS = {"base": "o", "tuned": "^"}
 # What is not a number where there are too few models.
@@ -56,12 +68,16 @@ def p_value(p: float) -> str:
 
 
 def compare(
-    pairs: Pairs = HEADLINE, least: str = "probably", n_resamples: int = 1000, seed: int = 0
+    pairs: Pairs = HEADLINE,
+    least: str = "probably",
+    n_resamples: int = 1000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Correlate pairs of measures over the models that both papers print, if there are six.
 
-    ``rho, p`` (Spearman, exact to 16 models), ``low, high`` (families drawn), ``least, most`` (rho
-    without each family), ``r`` (Pearson), ``given_size`` (rho given the number of parameters).
+    ``rho, p`` (Spearman, exact to 16 models), ``low, high`` (families drawn), ``least,
+    most`` (rho without each family), ``r`` (Pearson), ``given_size`` (rho given the
+    number of parameters).
     """
     table = joined.joined(least)
     found = pd.DataFrame([_compared(table, x, y, n_resamples, seed) for x, y in pairs])
@@ -79,17 +95,26 @@ def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) 
     test, line = stats.rank_test(*both.T), stats.correlation(*both.T)
     drawn = stats.bootstrap_groups(both, family, stats.spearman, n_resamples, seed)
     left = stats.without_each(*both.T, family, "spearman").dropna()
-    far = left.loc[(left["r"] - test.rho).abs().idxmax(), "without"] if len(left) else ""
+    far = (
+        left.loc[(left["r"] - test.rho).abs().idxmax(), "without"] if len(left) else ""
+    )
     sized = rows.dropna(subset=["billion"])
     three = np.column_stack([sized[[x, y]], np.log10(sized["billion"])]).astype(float)
     families, partial = sized["family"], stats.partial_spearman
     given = stats.bootstrap_groups(three, families, partial, n_resamples, seed)
     base = both[(rows["kind"] == "base").to_numpy()]
     row |= {"rho": test.rho, "p": test.p, "low": drawn.low, "high": drawn.high}
-    row |= {"left_out": drawn.left_out, "note": "exact p" if not test.draws else "drawn p"}
+    row |= {
+        "left_out": drawn.left_out,
+        "note": "exact p" if not test.draws else "drawn p",
+    }
     row |= {"least": left["r"].min(), "most": left["r"].max(), "without": far}
     row |= {"r": line.r, "r_low": line.low, "r_high": line.high}
-    row |= {"given_size": given.estimate, "given_low": given.low, "given_high": given.high}
+    row |= {
+        "given_size": given.estimate,
+        "given_low": given.low,
+        "given_high": given.high,
+    }
     if row["families"] < FEWEST_FAMILIES:
         row |= dict.fromkeys(("low", "high", "given_low", "given_high"), np.nan)
     alone = stats.rank_test(*base.T).rho if len(base) >= stats.FEWEST_MODELS else np.nan
@@ -147,16 +172,24 @@ def shown(compared: pd.DataFrame) -> pd.DataFrame:
     """Lay out the table of :func:`compare` for reading."""
 
     def written(*names: str) -> list[str]:
-        return [tables.interval(*row, digits=2) for row in compared[list(names)].to_numpy()]
+        return [
+            tables.interval(*row, digits=2) for row in compared[list(names)].to_numpy()
+        ]
 
     without = [
-        f"{row.least:.2f} to {row.most:.2f} ({row.without})" if row.n >= stats.FEWEST_MODELS else ""
+        f"{row.least:.2f} to {row.most:.2f} ({row.without})"
+        if row.n >= stats.FEWEST_MODELS
+        else ""
         for row in compared.itertuples()
     ]
     columns = {"ρ": written("rho", "low", "high"), "p": compared["p"].map(p_value)}
     columns |= {"p, Holm": compared["p_holm"].map(p_value), "without a family": without}
     columns |= {"given size": written("given_size", "given_low", "given_high")}
-    columns |= {"base alone": compared["base"], "Pearson": compared["r"], "note": compared["note"]}
+    columns |= {
+        "base alone": compared["base"],
+        "Pearson": compared["r"],
+        "note": compared["note"],
+    }
     return compared[["pair", "n", "families"]].assign(**columns)
 
 
@@ -191,7 +224,10 @@ def _tested(both: pd.DataFrame, x: str, y: str) -> stats.RankTest:
 
 
 def sizes(
-    measures: Collection[str] = MAIN, least: str = "probably", seed: int = 0, **draws: int
+    measures: Collection[str] = MAIN,
+    least: str = "probably",
+    seed: int = 0,
+    **draws: int,
 ) -> pd.DataFrame:
     """Correlate measures with the number of parameters, over all models that a paper prints."""
     table = joined.joined(least)
@@ -199,7 +235,9 @@ def sizes(
     for measure in measures:
         part = table.dropna(subset=[measure, "billion"])
         both = part[[measure, "billion"]].to_numpy(dtype=float)
-        drawn = stats.bootstrap_groups(both, part["family"], stats.spearman, seed=seed, **draws)
+        drawn = stats.bootstrap_groups(
+            both, part["family"], stats.spearman, seed=seed, **draws
+        )
         row = {"measure": measure, "n": len(part), "families": drawn.groups}
         row |= {"estimate": drawn.estimate, "low": drawn.low, "high": drawn.high}
         rows.append(row | {"p": stats.rank_test(*both.T, seed=seed).p})
@@ -211,14 +249,18 @@ def points(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame
     """Return the models that two papers print; ``doubtful``: a match may be of other weights."""
     rows = joined.joined(least)[["family", "kind", x, y]].dropna()
     unsure = _unsure((x, y), least)["model"]
-    return rows.assign(doubtful=rows.index.isin(unsure)).rename(columns={x: short(x), y: short(y)})
+    return rows.assign(doubtful=rows.index.isin(unsure)).rename(
+        columns={x: short(x), y: short(y)}
+    )
 
 
 def _unsure(measures: Collection[str], least: str) -> pd.DataFrame:
     """Return the matches to the papers of some measures that may be of other weights."""
     found = joined.matches(least)
     papers = joined.measures()["paper"].reindex(measures)
-    return found[found["paper"].isin(papers) & (found["certainty"] != joined.CERTAINTIES[0])]
+    return found[
+        found["paper"].isin(papers) & (found["certainty"] != joined.CERTAINTIES[0])
+    ]
 
 
 def apart(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
@@ -234,7 +276,9 @@ def apart(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
         matches = unsure[unsure["model"] == model].itertuples()
         parts += [f"match in {each.paper}: {each.certainty}" for each in matches]
         guessed = [each for each in (x, y) if row[each] <= GUESSING.get(each, -np.inf)]
-        known.append("; ".join(parts + [f"{short(each)} not above guessing" for each in guessed]))
+        known.append(
+            "; ".join(parts + [f"{short(each)} not above guessing" for each in guessed])
+        )
     found = found.assign(known=known)
     return found.sort_values("gap", key=np.abs, ascending=False, kind="stable")
 
@@ -244,14 +288,22 @@ def turned(doubted: pd.DataFrame, least: str) -> tuple[pd.DataFrame, pd.Series]:
     rows = doubted.dropna(subset=[f"p, {least}", "moved"])
     rows = rows[rows["doubtful"] > 0]
     before = rows[f"p, {least}"] < LEVEL
-    return rows, before & (rows["largest"] >= LEVEL) | ~before & (rows["smallest"] < LEVEL)
+    return rows, before & (rows["largest"] >= LEVEL) | ~before & (
+        rows["smallest"] < LEVEL
+    )
 
 
 def better(sized: pd.DataFrame) -> pd.DataFrame:
     """Turn the correlations of measures of which a lower one is better, so that up is better."""
     rows = sized.dropna(subset=["estimate"])
-    up = joined.measures()["better"].reindex(rows["measure"]).replace(0, 1).to_numpy() > 0
-    low, high = np.where(up, rows["low"], -rows["high"]), np.where(up, rows["high"], -rows["low"])
+    up = (
+        joined.measures()["better"].reindex(rows["measure"]).replace(0, 1).to_numpy()
+        > 0
+    )
+    low, high = (
+        np.where(up, rows["low"], -rows["high"]),
+        np.where(up, rows["high"], -rows["low"]),
+    )
     return rows.assign(low=low, high=high)
 
 
@@ -265,7 +317,9 @@ def comparisons(
     yield from appendix.each(rows, "ρ of {pair}")
     yield "pairs that one doubtful match decides", share(crossed.sum(), len(crossed))
     sized = better(sizes(least=least, **draws))
-    sized = sized.assign(estimate=sized["estimate"].abs(), short=sized["measure"].map(short))
+    sized = sized.assign(
+        estimate=sized["estimate"].abs(), short=sized["measure"].map(short)
+    )
     yield from appendix.each(sized, "better if larger, {short}")
 
 
@@ -281,11 +335,15 @@ def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) 
     if table.empty:
         return empty(ax, f"No model has both {x} and {y}.")
     ax = ax or plt.subplots(figsize=(6, 4.4))[1]
-    rows = table.assign(doubtful=table.get("doubtful", False)).reset_index(names="model")
+    rows = table.assign(doubtful=table.get("doubtful", False)).reset_index(
+        names="model"
+    )
     for row in rows.to_dict("records"):
         colour = family_colour(row["family"])
         face = "white" if row["doubtful"] else colour
-        ax.plot(row[x], row[y], MARKS[row["kind"]], ms=7, color=colour, mfc=face, mew=1.5)
+        ax.plot(
+            row[x], row[y], MARKS[row["kind"]], ms=7, color=colour, mfc=face, mew=1.5
+        )
     ax.set(xlabel=plain(x), ylabel=plain(y))
     ax.margins(0.16, 0.12)
     _legends(ax, rows)
@@ -295,10 +353,14 @@ def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) 
 
 def _legends(ax: Axes, rows: pd.DataFrame) -> None:
     look = {"color": GREY, "ls": "", "ms": 7, "mew": 1.5}
-    kinds = {kind: {"marker": MARKS[kind]} for kind in MARKS if kind in set(rows["kind"])}
+    kinds = {
+        kind: {"marker": MARKS[kind]} for kind in MARKS if kind in set(rows["kind"])
+    }
     if rows["doubtful"].any():
         kinds["match in doubt"] = {"marker": "o", "mfc": "white"}
-    named = {family_colour(name): name for name in sorted(set(rows["family"]), reverse=True)}
+    named = {
+        family_colour(name): name for name in sorted(set(rows["family"]), reverse=True)
+    }
     named |= {GREY: "other families"} if GREY in named else {}
     order = sorted(named.items(), key=lambda item: (item[0] == GREY, item[1]))
     families = {plain(name): {"marker": "s", "color": colour} for colour, name in order}
@@ -306,7 +368,9 @@ def _legends(ax: Axes, rows: pd.DataFrame) -> None:
     for part, most, height in ((families, 5, 1.07), (kinds, 3, 1)):
         if above := ax.get_legend():
             ax.add_artist(above).set_clip_on(False)  # else the layout leaves it no room
-        handles = [Line2D([], [], label=name, **look | own) for name, own in part.items()]
+        handles = [
+            Line2D([], [], label=name, **look | own) for name, own in part.items()
+        ]
         place = {"loc": "lower right", "bbox_to_anchor": (1, height)}
         ax.legend(handles=handles, ncols=min(most, len(handles)), **place, **spaces)
 
@@ -316,9 +380,14 @@ def robust(compared: pd.DataFrame) -> Axes:
     names = {"rho": "estimate", "given_size": "ρ at equal size"}
     rows = compared.dropna(subset=["rho"]).rename(columns=names)
     rows = rows.assign(label=rows["y"].map(short))
-    ax = primitives.forest(rows, mark="ρ at equal size", xlabel="ρ with IC-LKE accuracy")
+    ax = primitives.forest(
+        rows, mark="ρ at equal size", xlabel="ρ with IC-LKE accuracy"
+    )
     if len(rows):
-        for column, label in (("least", "lowest and highest without a family"), ("most", None)):
+        for column, label in (
+            ("least", "lowest and highest without a family"),
+            ("most", None),
+        ):
             ax.plot(rows[column], range(len(rows)), "|", color=INK, ms=9, label=label)
         ax.set_xticks(np.linspace(-1, 1, 5))
         legend_above(ax)

@@ -20,7 +20,11 @@ FILE = Path(__file__).with_name("training_runs.parquet")  # by the trainer of th
 PARTS = {"r": "relation", "f": "fact", "m": "model", "fm": "fact by model"}
 PARTS |= {"ms": "training run", "fms": "fact by training run"}
 PROMPTS = PARTS | {"p": "prompt", "fp": "fact by prompt", "mp": "model by prompt"}
-PROMPTS |= {"msp": "run by prompt", "fmp": "fact by model by prompt", "fmsp": "the rest"}
+PROMPTS |= {
+    "msp": "run by prompt",
+    "fmp": "fact by model by prompt",
+    "fmsp": "the rest",
+}
 BY_PROMPT = "multiplicity, by prompt"
 LEAD = "fact and relation, less fact by training run"
 
@@ -28,13 +32,16 @@ LEAD = "fact and relation, less fact by training run"
 def training_runs(path: Path = FILE) -> pd.DataFrame:
     """Return what the studies found of each fact in every training run.
 
-    ``start`` is the seed of the random start and the order of the text, 0 the bundled one;
-    ``prompt 0`` and so on say whether the choice under that prompt was right (multiplicity).
+    ``start`` is the seed of the random start and the order of the text, 0 the bundled
+    one; ``prompt 0`` and so on say whether the choice under that prompt was right
+    (multiplicity).
     """
     return pd.read_parquet(path)
 
 
-def compare_runs(trained: pd.DataFrame, **draw: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def compare_runs(
+    trained: pd.DataFrame, **draw: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the figures of training runs in every measure, and the gaps within each recipe."""
     figures, gaps = [], []
     for name, study in STUDIES.items():
@@ -47,7 +54,9 @@ def compare_runs(trained: pd.DataFrame, **draw: int) -> tuple[pd.DataFrame, pd.D
         parts = found["model"].str.extract(r"(?P<recipe>.*), (?P<run>run \d+)$")
         figures.append(found.join(parts).assign(study=name))
         for recipe in dict.fromkeys(model for model, _ in there):
-            some = {f"run {k + 1}": rows for (m, k), rows in there.items() if m == recipe}
+            some = {
+                f"run {k + 1}": rows for (m, k), rows in there.items() if m == recipe
+            }
             found = differences(some, study.MEASURES, **draw)
             gaps.append(found.assign(study=name, recipe=recipe))
     return pd.concat(figures, ignore_index=True), pd.concat(gaps, ignore_index=True)
@@ -77,10 +86,14 @@ def beyond_runs(
     """Set the differences that Holm's correction keeps beside the largest between training runs."""
     others = ~pd.MultiIndex.from_frame(gaps[["first", "second"]]).isin(list(tuned))
     rows = comparison.kept(gaps[others].dropna(subset=["estimate"]))
-    most = between.assign(size=between["estimate"].abs()).groupby("measure")["size"].max()
+    most = (
+        between.assign(size=between["estimate"].abs()).groupby("measure")["size"].max()
+    )
     rows = rows.assign(most=rows["measure"].map(most).astype(float))
     nearest = rows[["low", "high"]].abs().min(axis=1)  # no interval of these contains 0
-    return rows.assign(beyond=rows["estimate"].abs() > rows["most"], whole=nearest > rows["most"])
+    return rows.assign(
+        beyond=rows["estimate"].abs() > rows["most"], whole=nearest > rows["most"]
+    )
 
 
 def over_runs(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
@@ -92,7 +105,9 @@ def over_runs(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
             continue
         one, two = (each.get_group(name) for name in (larger, smaller))
         both, n = CompareMeans(DescrStatsW(one), DescrStatsW(two)), len(one) + len(two)
-        within = np.sqrt((one.var() * (len(one) - 1) + two.var() * (len(two) - 1)) / (n - 2))
+        within = np.sqrt(
+            (one.var() * (len(one) - 1) + two.var() * (len(two) - 1)) / (n - 2)
+        )
         ends = both.tconfint_diff(usevar="pooled")
         found.append((measure, one.mean() - two.mean(), *ends, within, n))
     return pd.DataFrame(found, columns=["measure", *ENDS, "within", "n"])
@@ -101,19 +116,28 @@ def over_runs(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
 def places(figures: pd.DataFrame) -> pd.DataFrame:
     """Rank each recipe's training runs in the main measures, 1 the best: a column for each run."""
     rows = figures[figures["measure"].isin(MAIN)]
-    more = np.array([measure_named(name).higher for name in rows["measure"]], dtype=bool)
+    more = np.array(
+        [measure_named(name).higher for name in rows["measure"]], dtype=bool
+    )
     turned = rows["estimate"].where(more, -rows["estimate"])
     groups = turned.groupby([rows["recipe"], rows["measure"]])
     rows = rows.assign(place=groups.rank(ascending=False))
     titles = {name: measure_named(name).title for name in MAIN}
     wide = rows.pivot_table("place", ["recipe", "run"], "measure")
-    return wide.reindex(columns=list(MAIN)).rename(columns=titles).rename_axis(columns=None)
+    return (
+        wide.reindex(columns=list(MAIN))
+        .rename(columns=titles)
+        .rename_axis(columns=None)
+    )
 
 
-def components(trained: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+def components(
+    trained: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
     """Divide the variance of verdicts into what goes with fact, model, training run and prompt.
 
-    Facts are drawn within relations; for `LEAD`, which counts what these differ by, relations are.
+    Facts are drawn within relations; for `LEAD`, which counts what these differ by,
+    relations are.
     """
     rows = []
     for name, study in STUDIES.items():
@@ -127,7 +151,12 @@ def components(trained: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) ->
 
 
 def _shares(
-    rows: pd.DataFrame, columns: list[str], parts: dict, method: str, n_resamples: int, seed: int
+    rows: pd.DataFrame,
+    columns: list[str],
+    parts: dict,
+    method: str,
+    n_resamples: int,
+    seed: int,
 ) -> list[tuple]:
     wide = rows.pivot_table(columns, ["relation", "item"], ["model", "start"])[columns]
     wide = wide.dropna().sort_index()
@@ -140,19 +169,29 @@ def _shares(
         block = np.moveaxis(values.reshape(*values.shape[:-1], *shape), -3, -1)
         found = anova(block, sizes, [effect for effect in parts if effect != "r"])
         each = np.stack([np.maximum(found[effect], 0) for effect in parts], axis=-1)
-        with np.errstate(invalid="ignore"):  # relations that are all alike have no shares
+        with np.errstate(
+            invalid="ignore"
+        ):  # relations that are all alike have no shares
             each = each / each.sum(axis=-1, keepdims=True)
-        relation, fact, run = (each[..., list(parts).index(part)] for part in ("r", "f", "fms"))
+        relation, fact, run = (
+            each[..., list(parts).index(part)] for part in ("r", "f", "fms")
+        )
         return np.concatenate([each, (relation + fact - run)[..., None]], axis=-1)
 
     found = stats.bootstrap(wide, shares, relations, n_resamples, seed, centred=True)
     names = [*parts.values(), LEAD]
     members, leads = np.split(wide.to_numpy(), np.cumsum(sizes)[:-1]), []
-    for drawn in np.random.default_rng(seed).integers(len(sizes), size=(n_resamples, len(sizes))):
-        leads.append(shares(np.concatenate([members[r] for r in drawn]), sizes[drawn])[-1])
+    for drawn in np.random.default_rng(seed).integers(
+        len(sizes), size=(n_resamples, len(sizes))
+    ):
+        leads.append(
+            shares(np.concatenate([members[r] for r in drawn]), sizes[drawn])[-1]
+        )
     lead = stats.bounds(np.array(leads), len(sizes), centre=found.estimate[-1])
     found.low[-1], found.high[-1] = lead
-    ends = np.clip([found.low, found.high], [float(-(name == LEAD)) for name in names], 1)
+    ends = np.clip(
+        [found.low, found.high], [float(-(name == LEAD)) for name in names], 1
+    )
     return [(method, *row, len(wide)) for row in zip(names, found.estimate, *ends)]
 
 
@@ -160,7 +199,10 @@ def comparisons(
     figures: pd.DataFrame, between: pd.DataFrame, shares: pd.DataFrame
 ) -> Iterator[tuple[str, Sequence[float]]]:
     """Yield what is compared without a sentence: its label and the statistic."""
-    main, means = between[between["measure"].isin(MAIN)], over_runs(figures, "atlas-s", "atlas-xs")
+    main, means = (
+        between[between["measure"].isin(MAIN)],
+        over_runs(figures, "atlas-s", "atlas-xs"),
+    )
     yield from appendix.each(main, "{measure}: {recipe}, {first} minus {second}")
     yield from appendix.each(means, "{measure}: mean of runs, atlas-s minus atlas-xs")
     yield from appendix.each(shares[shares["part"] == LEAD], LEAD + ": {method}")

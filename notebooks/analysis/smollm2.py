@@ -19,9 +19,26 @@ from helpers.studies.comparison import by_item
 from notebooks.analysis.atlas import records
 
 ARCHIVE = ROOT / "results" / "smollm2.zip"
-CHAT = ROOT / "results" / "smollm2-chat.zip"  # fewer questions, in the model's chat template
-GROUPS = (0, 30, 300, 3_000, 30_000)  # occurrences in a thousand million words, from which each is
-MAIN = ("MONITOR", "coverage", "base", "average", "NCR", "right", "accuracy", "self_consistency")
+CHAT = (
+    ROOT / "results" / "smollm2-chat.zip"
+)  # fewer questions, in the model's chat template
+GROUPS = (
+    0,
+    30,
+    300,
+    3_000,
+    30_000,
+)  # occurrences in a thousand million words, from which each is
+MAIN = (
+    "MONITOR",
+    "coverage",
+    "base",
+    "average",
+    "NCR",
+    "right",
+    "accuracy",
+    "self_consistency",
+)
 WORDS = {
     "right": "right answer first",
     "none": "nothing first",
@@ -36,8 +53,12 @@ def read(path: Path = ARCHIVE) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows = []
     for name, run in shared.record["runs"].items():
         titles = {measure.name: measure.title for measure in STUDIES[name].MEASURES}
-        rows += [{"study": name, "title": titles[m["measure"]], **m} for m in run["measures"]]
-    table = pd.DataFrame(rows)[["study", "measure", "title", "estimate", "low", "high", "n"]]
+        rows += [
+            {"study": name, "title": titles[m["measure"]], **m} for m in run["measures"]
+        ]
+    table = pd.DataFrame(rows)[
+        ["study", "measure", "title", "estimate", "low", "high", "n"]
+    ]
     return read_table(shared.files["monitor/answers.parquet"], "it"), table
 
 
@@ -46,7 +67,9 @@ def by_fact(answers: pd.DataFrame) -> pd.DataFrame:
     marked = accuracy.mark_texts(answers)
     alone = marked["context"] == "none"
     said = accuracy.by_fact(marked[~alone | (marked["variant"] == "frame0")], "context")
-    other = marked[alone & (marked["variant"] != "frame0")].groupby("item")["right"].mean()
+    other = (
+        marked[alone & (marked["variant"] != "frame0")].groupby("item")["right"].mean()
+    )
     names = marked.drop_duplicates("item").set_index("item")["subject"]
     often = names.map(frequencies())
     return said.assign(
@@ -61,7 +84,10 @@ def curves(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Return the share of right answers by frequency of the name and by what is said first."""
     parts = []
     for column, name in WORDS.items():
-        rows, mean = facts.assign(right=facts[column]), {"right": (["right"], stats.mean)}
+        rows, mean = (
+            facts.assign(right=facts[column]),
+            {"right": (["right"], stats.mean)},
+        )
         found = stats.intervals(rows, mean, "often", **draws)
         found = found[~found["often"].isin(["all", "mean"])]
         parts.append(found.assign(first=name, often=found["often"].astype(int)))
@@ -71,11 +97,17 @@ def curves(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
 def beside_atlas(facts: pd.DataFrame, **draws: int) -> tuple[Axes, Axes]:
     """Draw accuracy by exposure in the atlas models, and by frequency of the name in SmolLM2."""
     table = records.evaluation(records.untuned(records.members()))
-    alone = curves(facts, **draws).query("first == @WORDS['none']").assign(first="SmolLM2")
-    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
+    alone = (
+        curves(facts, **draws).query("first == @WORDS['none']").assign(first="SmolLM2")
+    )
+    _, (left, right) = plt.subplots(
+        1, 2, figsize=(9, 3.8), sharey=True, layout="constrained"
+    )
     told = table[table["condition"] == records.ALONE]
     words = {"axis": "doublings", "xlabel": records.TIMES}
-    primitives.curves(told, "exposures", "model", left, ylabel="facts answered correctly", **words)
+    primitives.curves(
+        told, "exposures", "model", left, ylabel="facts answered correctly", **words
+    )
     words = {"axis": "even", "xlabel": "occurrences of the name, at least"}
     primitives.curves(alone, "often", "first", right, **words)
     return left, right
@@ -86,7 +118,10 @@ def formats(**draws: int) -> pd.DataFrame:
     kept, chat = sharing.read(ARCHIVE), sharing.verify(CHAT)[0]
     parts = []
     for name in chat.record["runs"]:
-        ways = {run.record["runs"][name]["model"]["prompt_format"]: run for run in (chat, kept)}
+        ways = {
+            run.record["runs"][name]["model"]["prompt_format"]: run
+            for run in (chat, kept)
+        }
         asked = {way: _study(run, name) for way, run in ways.items()}
         titles = {measure.name: measure.title for measure in STUDIES[name].MEASURES}
         found = compare(STUDIES[name], asked, **draws)
@@ -116,13 +151,23 @@ def rising(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     for what, score in scores.items():
         table = atlas.loc[score.index, ["relation", "subject"]].assign(score=score)
         table = table.assign(often=table["subject"].map(frequencies())).dropna()
-        table[["score", "often"]] = table.groupby("relation")[["score", "often"]].rank(pct=True)
+        table[["score", "often"]] = table.groupby("relation")[["score", "often"]].rank(
+            pct=True
+        )
         table["more"] = table["often"] > 0.5
         rank, area = (
-            stats.bootstrap(table[["score", with_]].astype(float), of, table["relation"], **draws)
+            stats.bootstrap(
+                table[["score", with_]].astype(float), of, table["relation"], **draws
+            )
             for with_, of in (("often", stats.pearson), ("more", detection.area))
         )
-        rows.append({"what": what, **rank._asdict(), "area": tables.interval(*area[:3], digits=2)})
+        rows.append(
+            {
+                "what": what,
+                **rank._asdict(),
+                "area": tables.interval(*area[:3], digits=2),
+            }
+        )
     return pd.DataFrame(rows)
 
 

@@ -3,7 +3,11 @@
 
 def ex_atlas_count(random):
     """Draw lines with a fact at the end, behind a word, or followed by something else."""
-    frames = ["Which country is [X] in? [Y]", "[X] is located in [Y].", "In [Y] lies [X]"]
+    frames = [
+        "Which country is [X] in? [Y]",
+        "[X] is located in [Y].",
+        "In [Y] lies [X]",
+    ]
     fact = {"[X]": "Lima", "[Y]": "Peru"}
     lines = []
     for _ in range(20):

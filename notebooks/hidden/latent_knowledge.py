@@ -22,4 +22,7 @@ def ex_latent_commonest(random):
 
 def ex_latent_end(random):
     """Draw the probabilities of three choices, which need not add up to one."""
-    return [dict(zip(["C", "Cr", "O"], values)) for values in random.uniform(0.05, 0.9, (2, 3))]
+    return [
+        dict(zip(["C", "Cr", "O"], values))
+        for values in random.uniform(0.05, 0.9, (2, 3))
+    ]

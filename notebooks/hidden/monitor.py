@@ -21,7 +21,9 @@ def ex_monitor_readings(random):
     """Draw tables in which some tokens are missing, and nothing follows others."""
     words = list("abcdef")
     table = {
-        last: {token: float(random.random()) for token in words if random.random() < 0.6}
+        last: {
+            token: float(random.random()) for token in words if random.random() < 0.6
+        }
         for last in ["?", *words[:4]]
     }
     name = [*random.choice(words[:4], random.integers(4)), random.choice(words)]

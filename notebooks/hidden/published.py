@@ -3,7 +3,9 @@
 
 def ex_published_grim(random):
     """Draw a percentage that a count gives, or one beside it."""
-    n = int(2 * random.integers(3, 2000) + 1)  # odd, so that no percentage ends in a half
+    n = int(
+        2 * random.integers(3, 2000) + 1
+    )  # odd, so that no percentage ends in a half
     printed = round(100 * int(random.integers(n + 1)) / n, 2)
     return [round(min(printed + float(random.choice([0, 0.01])), 100), 2), n]
 

@@ -34,7 +34,9 @@ def lists(folder, right, dataset="trex_mc"):
         (f"{relation}-{fact}", relation, option, name, option == 0, [np.log(p)])
         for relation, marks in right.items()
         for fact, good in enumerate(marks)
-        for option, (name, p) in enumerate((("Peru", 0.1 + 0.8 * good), ("Chad", 0.9 - 0.8 * good)))
+        for option, (name, p) in enumerate(
+            (("Peru", 0.1 + 0.8 * good), ("Chad", 0.9 - 0.8 * good))
+        )
     ]
     columns = ["item", "relation", "option", "choice", "correct", "logprobs"]
     answers = pd.DataFrame(rows, columns=columns).assign(variant="ic", part="lists")
@@ -81,11 +83,16 @@ def test_figures_are_those_worked_out_by_hand(tmp_path):
     bounded = table.dropna(subset="low")
     assert (bounded["low"] <= bounded["value"]).all()
     assert (bounded["value"] <= bounded["high"]).all()
-    assert set(table.index.difference(bounded.index)) == {"MONITOR: score", "MONITOR: mean anchor"}
+    assert set(table.index.difference(bounded.index)) == {
+        "MONITOR: score",
+        "MONITOR: mean anchor",
+    }
     assert not table["same_questions"].any()  # all of it asks the atlas
 
 
-def test_a_sample_of_all_relations_is_of_the_papers_questions_and_a_part_of_them_is_not(tmp_path):
+def test_a_sample_of_all_relations_is_of_the_papers_questions_and_a_part_of_them_is_not(
+    tmp_path,
+):
     for name, n in (("whole", 50), ("part", 12)):
         lists(tmp_path / name / "latent_knowledge", {f"T{i}": [1] for i in range(n)})
     whole, part = (found(tmp_path, model=name).iloc[0] for name in ("whole", "part"))
@@ -98,7 +105,10 @@ def test_a_sample_of_all_relations_is_of_the_papers_questions_and_a_part_of_them
     ("parameters", "why"),
     [
         ({"n_choices": 20}, "n_choices 20, not 100"),
-        ({"n_examples": 5, "separator": "comma"}, "n_examples 5, not 50; separator comma, not"),
+        (
+            {"n_examples": 5, "separator": "comma"},
+            "n_examples 5, not 50; separator comma, not",
+        ),
         ({"n_choices": 100, "n_facts": 3, "seed": 4, "n_bootstrap": 9}, ""),
     ],
 )
@@ -111,10 +121,14 @@ def test_settings_that_change_the_figure_are_named(tmp_path, parameters, why):
     assert row["same_questions"] == (not why)
 
 
-def test_monitor_is_of_the_papers_questions_on_all_of_fktc_in_bare_prompts(tmp_path, monkeypatch):
+def test_monitor_is_of_the_papers_questions_on_all_of_fktc_in_bare_prompts(
+    tmp_path, monkeypatch
+):
     monkeypatch.setitem(beside.RELATIONS, "fktc", 3)
     saved_runs.write(tmp_path, "bare", 0.6, ("monitor",), dataset="fktc")
-    saved_runs.write(tmp_path, "qa", 0.6, ("monitor",), dataset="fktc", prompt_format="qa")
+    saved_runs.write(
+        tmp_path, "qa", 0.6, ("monitor",), dataset="fktc", prompt_format="qa"
+    )
     saved_runs.write(tmp_path, "short", 0.6, ("monitor",), dataset="fktc", n_frames=4)
     why = found(tmp_path).loc["MONITOR: score"].set_index("label")["why"].to_dict()
     assert why == {
@@ -126,7 +140,11 @@ def test_monitor_is_of_the_papers_questions_on_all_of_fktc_in_bare_prompts(tmp_p
 
 @pytest.mark.parametrize(
     ("chapter", "name"),
-    [("monitor", "fktc"), ("knowledge_base", "seen_qa"), ("multiplicity", "truthfulqa")],
+    [
+        ("monitor", "fktc"),
+        ("knowledge_base", "seen_qa"),
+        ("multiplicity", "truthfulqa"),
+    ],
 )
 def test_a_data_set_is_known_by_its_checksum_and_not_by_its_name(chapter, name):
     told = saved_runs.published(name) | {"title": beside.SOURCES, "rows": "817"}
@@ -135,11 +153,15 @@ def test_a_data_set_is_known_by_its_checksum_and_not_by_its_name(chapter, name):
     assert beside.why(chapter, manifest | {"dataset": told}, 20) == ""
     for checksum in ("x", "", None, "x; ; "):
         data = told | {"checksum": checksum}
-        assert "not the published" in beside.why(chapter, manifest | {"dataset": data}, 20)
+        assert "not the published" in beside.why(
+            chapter, manifest | {"dataset": data}, 20
+        )
 
 
 def test_seen_questions_need_all_sources_and_unseen_ones_the_papers_day(tmp_path):
-    saved_runs.write(tmp_path / "questions", "m", 0.6, ("knowledge_base",), dataset="seen_qa")
+    saved_runs.write(
+        tmp_path / "questions", "m", 0.6, ("knowledge_base",), dataset="seen_qa"
+    )
     folder = tmp_path / "questions" / "m" / "knowledge_base"
     amend(folder, {"title": "SeenQA: nq_open, triviaqa, popqa"})
     why = found(tmp_path)["why"]
@@ -157,12 +179,18 @@ def test_a_benchmark_is_the_papers_if_its_files_and_its_variation_are(tmp_path):
     folder = top / "m" / "multiplicity"
     amend(folder, {"rows": "9999"}, focus="")
     table = found(tmp_path)
-    assert list(table.index) == [name + "accuracy", name + "ambiguity", name + "binary ambiguity"]
+    assert list(table.index) == [
+        name + "accuracy",
+        name + "ambiguity",
+        name + "binary ambiguity",
+    ]
     assert table["same_questions"].all()
     right = (saved_runs.facts()["hard"] < 0.6).to_numpy()
     hits = np.select([np.arange(24) % 3 == 0, right], [5, 9], 1)
     assert table.loc[name + "accuracy", "value"] == pytest.approx(hits.mean() / 10)
-    assert table.loc[name + "ambiguity", "value"] == 1  # no answer is the same ten times
+    assert (
+        table.loc[name + "ambiguity", "value"] == 1
+    )  # no answer is the same ten times
     amend(folder, {}, focus="order")
     assert set(found(tmp_path)["why"]) == {"variation of order"}
     amend(folder, {"rows": "50"})
@@ -174,7 +202,10 @@ def test_of_two_runs_the_one_with_more_facts_counts_and_data_sets_stay_apart(tmp
     lists(tmp_path / "measured" / "m" / "latent_knowledge", {"T1": [1]})
     lists(tmp_path / "questions" / "m" / "latent_knowledge", {"P1": [1]}, "atlas")
     table = found(tmp_path).set_index("dataset")
-    assert table["value"].to_dict() == {"trex_mc": 0.5, "atlas": 1.0}  # relations count alike
+    assert table["value"].to_dict() == {
+        "trex_mc": 0.5,
+        "atlas": 1.0,
+    }  # relations count alike
     assert table.loc["trex_mc", "folder"] == tmp_path / "m" / "latent_knowledge"
 
 

@@ -31,7 +31,11 @@ def test_a_contest_finds_who_is_ahead_and_who_is_the_same():
     found = analysis.contest(wide, truth, detection.area, truth, n_resamples=300)
     mean = found[found["model"] == "mean"].set_index("method")
     ahead = mean.loc["copy", ["behind", "behind_low", "behind_high"]]
-    assert ahead.isna().tolist() == [False, True, True]  # no resample tells the two apart
+    assert ahead.isna().tolist() == [
+        False,
+        True,
+        True,
+    ]  # no resample tells the two apart
     assert ahead["behind"] == 0
     assert mean["tied"].to_dict() == {"good": True, "bad": False, "copy": True}
     assert analysis.ranking(found) == (["good", "copy"], ["bad"])
@@ -56,7 +60,9 @@ def test_the_paired_interval_is_narrower_than_two_apart():
     found = analysis.contest(wide, truth, detection.area, truth, n_resamples=300)
     rows = found[found["model"] == "one"].set_index("method")
     alone = rows.loc["near", "high"] - rows.loc["near", "low"]
-    behind = rows[rows["behind"] > 0].loc[lambda t: t.index.isin(["near", "good", "copy"])]
+    behind = rows[rows["behind"] > 0].loc[
+        lambda t: t.index.isin(["near", "good", "copy"])
+    ]
     assert ((behind["behind_high"] - behind["behind_low"]) < alone / 3).all()
 
 
@@ -86,14 +92,18 @@ def test_one_fact_has_no_interval():
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_analyses_of_small_panels_have_their_columns(n):
-    table = _gathered().query("item in @names", local_dict={"names": [f"f{i}" for i in range(n)]})
+    table = _gathered().query(
+        "item in @names", local_dict={"names": [f"f{i}" for i in range(n)]}
+    )
     nothing = analysis.gather(pd.DataFrame(columns=["left_out", "model"]), [])
     table = table if n else ATLAS.mark(nothing)
     pairs = pd.MultiIndex.from_product([["atlas-s", "atlas-m"], ["MONITOR", "IC-LKE"]])
     price = pd.DataFrame({"tokens": 9.0, "forwarded": 3.0}, index=pairs)
     asked = analysis.questions(table, table, price, n_resamples=20)
     assert len(analysis.lines(asked)) == len(asked) == 7
-    assert {"exposures", "estimate"} <= set(analysis.curve(table, "model", n_resamples=20))
+    assert {"exposures", "estimate"} <= set(
+        analysis.curve(table, "model", n_resamples=20)
+    )
     assert len(analysis.doses(table)) == 16 * (n > 0)
     assert analysis.parts(table).columns.isin(table.columns).all()
 
@@ -106,7 +116,11 @@ def _gathered(n=96, seed=1):
     for model in ("atlas-s", "atlas-m"):
         for method in ("MONITOR", "IC-LKE"):
             chance = random.random(n)
-            score = chance if method == "IC-LKE" else np.log2(1 + exposures) / 8 + chance / 4
+            score = (
+                chance
+                if method == "IC-LKE"
+                else np.log2(1 + exposures) / 8 + chance / 4
+            )
             rows.append(pd.DataFrame({
                 "model": model, "method": method, "item": [f"f{i}" for i in range(n)],
                 "relation": [f"P{i % 8}" for i in range(n)], "exposures": exposures,
@@ -131,7 +145,9 @@ def test_analyses_tell_a_method_that_follows_exposure_from_one_that_does_not():
 def test_how_many_sums_to_one_and_never_lacks_width():
     table = _gathered()
     wide = analysis.spread(table, "known")
-    found = analysis.how_many(wide, analysis.truth(table, wide.index, "group"), n_resamples=100)
+    found = analysis.how_many(
+        wide, analysis.truth(table, wide.index, "group"), n_resamples=100
+    )
     sums = found.groupby("read")["estimate"].sum()
     np.testing.assert_allclose(sums, 1)
     assert (found["high"] > found["low"]).all()
@@ -159,11 +175,17 @@ def test_asking_once_names_what_the_model_writes():
 
 
 def test_as_many_are_found_as_the_share_of_false_alarms_allows():
-    values = np.array([[x, 0] for x in range(40)] + [[x, 1] for x in (38.5, 37.5, 5)], dtype=float)
-    assert analysis.sensitivity(values) == pytest.approx(1 / 3)  # two of forty may be above
+    values = np.array(
+        [[x, 0] for x in range(40)] + [[x, 1] for x in (38.5, 37.5, 5)], dtype=float
+    )
+    assert analysis.sensitivity(values) == pytest.approx(
+        1 / 3
+    )  # two of forty may be above
     assert np.isnan(analysis.sensitivity(values[40:]))
     ties = np.array([[1, 0]] * 10 + [[0, 0]] * 10 + [[1, 1], [0, 1]], dtype=float)
-    assert analysis.sensitivity(ties) == pytest.approx(0.1 / 2)  # one of the ten that are tied
+    assert analysis.sensitivity(ties) == pytest.approx(
+        0.1 / 2
+    )  # one of the ten that are tied
 
 
 def test_beliefs_by_lesson():
@@ -201,9 +223,17 @@ AHEAD = ("MONITOR", 0.9, 0.0, 0.0, 0.0)
 @pytest.mark.parametrize(
     ("rows", "lead", "rival"),
     [
-        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)], [0.02, -0.01, 0.06], "MONITOR"),
+        (
+            [ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)],
+            [0.02, -0.01, 0.06],
+            "MONITOR",
+        ),
         ([("asked once", 0.7, 0.2, 0.1, 0.3), AHEAD], [-0.2, -0.3, -0.1], "MONITOR"),
-        ([("asked once", 0.8, 0.1, -0.1, 0.3), AHEAD, LIST], [-0.1, -0.3, 0.1], "MONITOR"),
+        (
+            [("asked once", 0.8, 0.1, -0.1, 0.3), AHEAD, LIST],
+            [-0.1, -0.3, 0.1],
+            "MONITOR",
+        ),
         ([("asked once", nan, nan, nan, nan), LIST], [nan] * 3, ""),
         ([], [nan] * 3, ""),
     ],
@@ -217,7 +247,11 @@ def test_a_lead_is_over_the_best_other_method(rows, lead, rival):
 @pytest.mark.parametrize(
     ("rows", "lead", "ends"),
     [
-        ([("asked once", 0.8, 0.1, -0.04, 0.16), AHEAD], [-0.1, -0.16, 0.04], ["0.04", "0.16"]),
+        (
+            [("asked once", 0.8, 0.1, -0.04, 0.16), AHEAD],
+            [-0.1, -0.16, 0.04],
+            ["0.04", "0.16"],
+        ),
         ([ONCE, LIST], [0.2, 0.1, 0.3], ["0.30", "0.00"]),
         ([AHEAD, LIST], [nan] * 3, ["nan", "nan"]),
     ],
@@ -235,12 +269,17 @@ def test_unread_wordings_count_with_their_mean_and_ties_make_asking_once_as_coar
     mean = found[found["model"] == "mean"].set_index("method")["estimate"]
     assert mean["asked once"] == pytest.approx((mean["MONITOR"] + 0.5) / 2)
     scored = pd.concat([plain, analysis.once(plain, analysis.PLAIN)])
-    scored["score"] = scored["score"].where(scored["method"] != "IC-LKE", scored["score"].round())
+    scored["score"] = scored["score"].where(
+        scored["method"] != "IC-LKE", scored["score"].round()
+    )
     coarse = analysis.areas(scored, "score", SHOWN, ties_of="IC-LKE", n_resamples=20)
     coarse = coarse[coarse["model"] == "mean"].set_index("method")["estimate"]
     assert 0.5 < coarse["asked once"] < mean["MONITOR"]
     tied, name = analysis.least_tied(scored, SHOWN, n_resamples=20)
-    assert (tied[0], name) == (pytest.approx(0, abs=1e-9), "MONITOR")  # asking once is its copy
+    assert (tied[0], name) == (
+        pytest.approx(0, abs=1e-9),
+        "MONITOR",
+    )  # asking once is its copy
 
 
 @pytest.mark.parametrize(
@@ -255,7 +294,9 @@ def test_unread_wordings_count_with_their_mean_and_ties_make_asking_once_as_coar
     ],
 )
 def test_the_row_that_decides_whether_all_are_above_nothing(rows, decides, largest):
-    table = pd.DataFrame(rows, columns=["estimate", "low", "high"], dtype=float).assign(n=90)
+    table = pd.DataFrame(rows, columns=["estimate", "low", "high"], dtype=float).assign(
+        n=90
+    )
     table["method"] = table["first"] = [f"m{place}" for place in range(len(table))]
     statistic, row, most = analysis.least(table.assign(model="s", second="b"))
     if decides is None:
@@ -280,18 +321,32 @@ def test_examples_are_one_fact_of_each_kind_that_shows_most():
 
 
 def test_what_is_compared_without_a_sentence_names_its_control():
-    found = [contest(ONCE, LIST, AHEAD, contrast=name) for name in (SHOWN, OFTEN, SELDOM)]
-    parts = contest(("MONITOR: anchor", 0.9, 0, 0, 0), ("MONITOR: deviation", 0.6, 0.3, 0.2, 0.4))
+    found = [
+        contest(ONCE, LIST, AHEAD, contrast=name) for name in (SHOWN, OFTEN, SELDOM)
+    ]
+    parts = contest(
+        ("MONITOR: anchor", 0.9, 0, 0, 0), ("MONITOR: deviation", 0.6, 0.3, 0.2, 0.4)
+    )
     used = pd.DataFrame({"model": "m", "chapter": ["monitor", "latent_knowledge"],
                          "n_facts": 10, "tokens": [500, 900], "forwarded": [200, 90]})  # fmt: skip
     asked = {analysis.BY_TOKEN: ("bits", contest(LIST, AHEAD))}
     rows = analysis.comparisons(
-        pd.concat(found), contest(AHEAD, LIST), parts.assign(contrast=SHOWN), asked, used
+        pd.concat(found),
+        contest(AHEAD, LIST),
+        parts.assign(contrast=SHOWN),
+        asked,
+        used,
     )
     told = {label: (statistic, null) for label, statistic, null in rows}
-    assert told["MONITOR: anchor, less deviation: read / never read"][0][:3] == [0.3, 0.2, 0.4]
+    assert told["MONITOR: anchor, less deviation: read / never read"][0][:3] == [
+        0.3,
+        0.2,
+        0.4,
+    ]
     assert told["area of asking once: 1–8 times / never read"] == (
         pytest.approx([0.8, 0.7, 0.9, 168.0]),
         0.5,
     )
-    assert told["bits per 1,000 tokens: IC-LKE, less the next"][0][0] == pytest.approx(-0.2)
+    assert told["bits per 1,000 tokens: IC-LKE, less the next"][0][0] == pytest.approx(
+        -0.2
+    )

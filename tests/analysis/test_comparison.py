@@ -94,12 +94,17 @@ def test_models_that_are_chosen_are_compared_among_themselves(two, tmp_path):
         saved_runs.write(two, name, 0.5, seed=3)
     saved_runs.write(two, "third", 0.5)
     everything = analysis.choose(str(two))
-    assert set(everything.loc[everything["group"] == 0, "label"]) == {"small", "large", "third"}
+    assert set(everything.loc[everything["group"] == 0, "label"]) == {
+        "small",
+        "large",
+        "third",
+    }
     chosen = analysis.choose(str(two), ["own", "other"])
     assert set(chosen["label"]) == {"own", "other"}
     assert chosen["group"].eq(0).all()
     with pytest.raises(
-        UserError, match="No run is of medium: there are large, other, own, small, third"
+        UserError,
+        match="No run is of medium: there are large, other, own, small, third",
     ):
         analysis.choose(str(two), ["medium"])
     with pytest.raises(UserError, match="No run is of medium: there are none"):
@@ -144,7 +149,13 @@ def test_without_runs_every_table_is_empty_and_has_its_columns(tmp_path):
     assert found == {}
     standing, gaps = analysis.everything(found, n_resamples=50)
     again = analysis.agreement(found, analysis.choose(str(tmp_path)))
-    for table in (standing, gaps, again, analysis.overlap(found), analysis.directed(gaps)):
+    for table in (
+        standing,
+        gaps,
+        again,
+        analysis.overlap(found),
+        analysis.directed(gaps),
+    ):
         assert table.empty
         assert len(table.columns) > 3
     assert "make book MODEL=" in analysis.lacking(found)
@@ -175,7 +186,10 @@ def test_the_example_is_taken_from_two_models_that_share_facts(written):
         assert not set(prompts) & set(items)
     later = found["latent_knowledge"]  # of one model, or of other facts: passed over
     apart = {"small": later["small"], "large": later["large"].rename(index=str.lower)}
-    tables = {"monitor": {"small": found["monitor"]["small"]}, "latent_knowledge": apart}
+    tables = {
+        "monitor": {"small": found["monitor"]["small"]},
+        "latent_knowledge": apart,
+    }
     assert analysis.example(tables)[0] == "A (made up)"
     *_, pair = analysis.example({**tables, "multiplicity": found["multiplicity"]})
     expected = found["multiplicity"]["large"]["accuracy"]
@@ -229,7 +243,9 @@ GAPS = pd.DataFrame(
 
 
 def test_differences_are_turned_towards_the_best_of_a_measure():
-    rows = pd.DataFrame({"model": list("abc"), "measure": "error", "estimate": [0.4, 0.2, 0.5]})
+    rows = pd.DataFrame(
+        {"model": list("abc"), "measure": "error", "estimate": [0.4, 0.2, 0.5]}
+    )
     found = analysis.against(rows, GAPS)
     assert found["second"].eq("b").all()  # fewest errors
     ends = found.set_index("first")[["estimate", "low", "high"]].round(9)
@@ -241,7 +257,9 @@ def test_differences_are_turned_towards_the_best_of_a_measure():
 def test_a_model_behind_is_left_of_0_in_every_measure():
     less, more = measure_named("MONITOR"), measure_named("UR")
     gaps = GAPS.head(1).assign(measure="MONITOR")  # b has less, which is better
-    rows = pd.DataFrame({"model": ["a", "b"], "measure": "MONITOR", "estimate": [0.4, 0.2]})
+    rows = pd.DataFrame(
+        {"model": ["a", "b"], "measure": "MONITOR", "estimate": [0.4, 0.2]}
+    )
     found = analysis.behind(rows, gaps, less).set_index("first")[analysis.ENDS].round(9)
     assert found.to_dict("index")["a"] == {"estimate": -0.2, "low": -0.3, "high": -0.1}
     assert found.loc["b"].tolist() == [0, 0, 0]
@@ -258,9 +276,13 @@ def test_an_unknown_reference_is_refused():
     runs = pd.DataFrame({"label": ["a", "b"], "manifest": [{"model": {}}] * 2})
     found = {"monitor": dict.fromkeys("ab", pd.DataFrame())}
     assert analysis.sizes(runs, found, "b") == {"a": None, "b": None}
-    with pytest.raises(UserError, match="The reference z is not compared here: name one of a, b"):
+    with pytest.raises(
+        UserError, match="The reference z is not compared here: name one of a, b"
+    ):
         analysis.sizes(runs, found, "z")
-    with pytest.raises(UserError, match="z is not compared here: no model has finished runs"):
+    with pytest.raises(
+        UserError, match="z is not compared here: no model has finished runs"
+    ):
         analysis.sizes(runs, {}, "z")
 
 
@@ -273,7 +295,9 @@ def test_holm_agrees_with_its_definition(thousandths):
     for place, row in enumerate(found.itertuples()):
         floor = max(floor, min(1.0, (len(found) - place) * row.p_normal))
         assert row.p_holm == pytest.approx(floor)
-    assert analysis.holm(table.assign(high=table["low"])).empty  # without intervals, no tests
+    assert analysis.holm(
+        table.assign(high=table["low"])
+    ).empty  # without intervals, no tests
 
 
 @pytest.mark.parametrize(
@@ -298,7 +322,9 @@ def test_models_are_paired_like_with_like(sizes, larger, tuned):
 
 def _gaps(*rows):
     """Return differences (first, second, measure, estimate, half a width)."""
-    table = pd.DataFrame(rows, columns=["first", "second", "measure", "estimate", "reach"])
+    table = pd.DataFrame(
+        rows, columns=["first", "second", "measure", "estimate", "reach"]
+    )
     low, high = table["estimate"] - table["reach"], table["estimate"] + table["reach"]
     return table.assign(low=low, high=high, n=90)
 
@@ -307,23 +333,41 @@ def _gaps(*rows):
     ("rows", "rival", "leads"),
     [
         ([("a", "b", 0.2), ("c", "a", -0.3)], "b", True),
-        ([("a", "b", -0.2), ("c", "a", -0.3)], "b", False),  # b is better on what counts for both
+        (
+            [("a", "b", -0.2), ("c", "a", -0.3)],
+            "b",
+            False,
+        ),  # b is better on what counts for both
         ([("a", "b", 0.05), ("c", "a", -0.02)], "c", False),
-        ([("a", "b", 0.11), ("c", "a", -0.3)], "b", False),  # one of three may be chance
+        (
+            [("a", "b", 0.11), ("c", "a", -0.3)],
+            "b",
+            False,
+        ),  # one of three may be chance
     ],
 )
 def test_the_leader_has_to_beat_every_other(rows, rival, leads):
-    table = _gaps(*((a, b, "right", gap, 0.1) for a, b, gap in [*rows, ("b", "c", 0.0)]))
-    standing = pd.DataFrame({"model": list("abc"), "measure": "right", "estimate": [0.9, 0.8, 0.7]})
+    table = _gaps(
+        *((a, b, "right", gap, 0.1) for a, b, gap in [*rows, ("b", "c", 0.0)])
+    )
+    standing = pd.DataFrame(
+        {"model": list("abc"), "measure": "right", "estimate": [0.9, 0.8, 0.7]}
+    )
     (row,) = analysis.leaders(standing, table).itertuples()
     assert (row.best, row.rival, row.leads) == ("a", rival, leads)
     assert analysis.leaders(standing[:1], _gaps()).empty
-    assert analysis.leaders(standing.assign(estimate=[0.5, np.nan, np.nan]), _gaps()).empty
+    assert analysis.leaders(
+        standing.assign(estimate=[0.5, np.nan, np.nan]), _gaps()
+    ).empty
 
 
 def test_a_tuned_copy_is_no_rival():
     table = _gaps(("a", "a (chat)", "right", 0.0, 0.1), ("a", "c", "right", 0.3, 0.1))
-    standing = {"model": ["a", "a (chat)", "c"], "measure": "right", "estimate": [0.9, 0.9, 0.6]}
+    standing = {
+        "model": ["a", "a (chat)", "c"],
+        "measure": "right",
+        "estimate": [0.9, 0.9, 0.6],
+    }
     lead = analysis.leaders(pd.DataFrame(standing), table, [("a (chat)", "a")])
     assert lead[["best", "rival", "leads"]].to_numpy().tolist() == [["a", "c", True]]
     assert not analysis.leaders(pd.DataFrame(standing), table)["leads"].item()
@@ -339,7 +383,11 @@ def test_the_better_side_of_a_difference_follows_the_measure():
     assert (row.best, row.leads) == ("m", True)
     assert (row.estimate, row.low, row.high) == pytest.approx((0.4, 0.3, 0.5))
     gaps = pd.concat([GAPS.head(2), GAPS.tail(1).assign(measure="coverage", better="")])
-    assert analysis.readable(gaps)["better"].tolist() == ["b", "not decided", "neither direction"]
+    assert analysis.readable(gaps)["better"].tolist() == [
+        "b",
+        "not decided",
+        "neither direction",
+    ]
 
 
 def found(folder, *runs):
@@ -382,7 +430,9 @@ def test_what_changes_no_answer_sets_nothing_apart(tmp_path, given, labels):
     table = found(tmp_path, *given)
     assert table["group"].eq(0).all()
     assert set(table.index) == labels
-    assert f"All {len(labels)} runs were made alike" in analysis.told(table.reset_index())
+    assert f"All {len(labels)} runs were made alike" in analysis.told(
+        table.reset_index()
+    )
 
 
 def test_other_data_are_told_by_name_or_checksum(tmp_path, monkeypatch):
@@ -392,7 +442,10 @@ def test_other_data_are_told_by_name_or_checksum(tmp_path, monkeypatch):
     monkeypatch.setitem(saved_runs.DATASET, "name", "fktc")
     table = found(tmp_path, ("other", {}))
     assert table.loc[["a", "b"], "group"].tolist() == [0, 0]
-    assert set(table.loc[["other", "newer"], "group"]) == {1, 2}  # the latest of two first
+    assert set(table.loc[["other", "newer"], "group"]) == {
+        1,
+        2,
+    }  # the latest of two first
     assert table.loc["newer", "differs"].startswith("checksum ee, not cdcd")
     assert table.loc["other", "differs"] == "dataset fktc, not atlas"
 
@@ -405,8 +458,13 @@ def test_formats_of_prompts_are_compared_and_named(tmp_path):
     assert table["group"].eq(0).all()
     assert set(table.index) == {"a", "b (chat)", "c", "d (qa)", "e (shots)", "f (chat)"}
     sentence = analysis.told(table.reset_index())
-    assert "bare (a, c); chat (b (chat), f (chat)); qa (d (qa)); shots (e (shots))." in sentence
-    assert "Formats" not in analysis.told(table.reset_index().query("label in ('a', 'c')"))
+    assert (
+        "bare (a, c); chat (b (chat), f (chat)); qa (d (qa)); shots (e (shots))."
+        in sentence
+    )
+    assert "Formats" not in analysis.told(
+        table.reset_index().query("label in ('a', 'c')")
+    )
 
 
 def test_a_model_has_one_name_in_all_chapters(tmp_path):

@@ -32,7 +32,9 @@ def page(**settings) -> str:
 
 def held(html: str) -> dict:
     """Return what the views are drawn from."""
-    (text,) = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    (text,) = re.findall(
+        r'<script type="application/json">(.*?)</script>', html, re.DOTALL
+    )
     return json.loads(text)
 
 
@@ -73,13 +75,17 @@ def test_the_libraries_are_those_that_altair_writes_for(root):
 
 def test_a_row_holds_the_figures_of_its_model(html):
     said, table, measures = held(html), joined.joined(), joined.measures()
-    names = [f"{name} ↓" if low else name for name, low in (measures["better"] < 0).items()]
+    names = [
+        f"{name} ↓" if low else name for name, low in (measures["better"] < 0).items()
+    ]
     assert [*said["state"]["names"].values()] == names
     assert [row["model"] for row in said["data"]["models"]] == list(table.index)
     keys = dict(zip(measures.index, said["state"]["names"]))
     for row in said["data"]["models"]:
         printed = table.loc[row["model"], list(keys)].dropna()
-        assert {name: row[keys[name]] for name in printed.index} == pytest.approx(dict(printed))
+        assert {name: row[keys[name]] for name in printed.index} == pytest.approx(
+            dict(printed)
+        )
         assert sum(key in row for key in keys.values()) == len(printed)
 
 
@@ -95,16 +101,24 @@ def test_relations_are_of_models_or_beside_them(html):
 def test_kinds_of_change_add_up_to_all_questions(html):
     parts = pd.DataFrame(held(html)["data"]["changes"])
     parts["share"] = parts["high"] - parts["low"]
-    assert parts.groupby(["model", "benchmark"])["share"].sum().to_numpy() == pytest.approx(1)
-    one = parts.query("model == 'Llama 2 7B' and benchmark == 'TruthfulQA'")["share"].tolist()
+    assert parts.groupby(["model", "benchmark"])[
+        "share"
+    ].sum().to_numpy() == pytest.approx(1)
+    one = parts.query("model == 'Llama 2 7B' and benchmark == 'TruthfulQA'")[
+        "share"
+    ].tolist()
     row = joined.joined().loc["Llama 2 7B"]
-    change, mark = (row[f"multiplicity: TruthfulQA {n}"] for n in ("ambiguity", "binary ambiguity"))
+    change, mark = (
+        row[f"multiplicity: TruthfulQA {n}"] for n in ("ambiguity", "binary ambiguity")
+    )
     assert one == pytest.approx([1 - change, change - mark, mark], abs=1e-5)
 
 
 def test_without_scripts_there_are_figure_table_and_link(html):
     read = Reader(re.sub(r"<template>.*?</template>", "", html, flags=re.DOTALL))
-    assert not [tag for tag, _ in read.tags if re.fullmatch(r"h\d", tag)]  # the page has its own
+    assert not [
+        tag for tag, _ in read.tags if re.fullmatch(r"h\d", tag)
+    ]  # the page has its own
     (image,), (table,), (link,) = map(read.named, ("img", "table", "a"))
     assert image["alt"].endswith("15 models that have both: rank correlation 0.96.")
     assert image["src"].startswith("data:image/png;base64,")
@@ -112,7 +126,10 @@ def test_without_scripts_there_are_figure_table_and_link(html):
     assert len(read.named("tr")) == 1 + 69
     rows = list(csv.DictReader(io.StringIO(unquote(link["href"].partition(",")[2]))))
     assert len(rows) == 69
-    assert float(rows[10]["IC-LKE: accuracy"]) == joined.joined()["IC-LKE: accuracy"].iloc[10]
+    assert (
+        float(rows[10]["IC-LKE: accuracy"])
+        == joined.joined()["IC-LKE: accuracy"].iloc[10]
+    )
 
 
 @pytest.mark.parametrize("given", [None, runs()], ids=["none", "empty"])
@@ -132,7 +149,10 @@ def test_a_run_on_the_papers_questions_is_a_row_and_one_on_others_is_apart():
     assert len(set(names)) == len(names)
     mine, like = (row for row in data["models"] if row.get("run"))
     assert (mine["model"], like["model"]) == ("mine", "Llama 2 7B (your run)")
-    assert {value for key, value in mine.items() if re.fullmatch(r"m\d+", key)} == {0.7, 0.1}
+    assert {value for key, value in mine.items() if re.fullmatch(r"m\d+", key)} == {
+        0.7,
+        0.1,
+    }
     (apart,) = data["apart"]
     assert (apart["label"], apart["value"], apart["low"]) == ("other", 0.5, 0.4)
     assert "atlas; other questions" in apart["about"]
@@ -141,8 +161,12 @@ def test_a_run_on_the_papers_questions_is_a_row_and_one_on_others_is_apart():
 def test_a_contributed_run_is_labelled_so():
     given = {**RUN, "label": "Llama 2 7B", "origin": "contributed run"}
     mine = {**RUN, "origin": float("nan")}  # where runs of both kinds are put together
-    rows = pd.DataFrame([{**given, "same_questions": same} for same in (True, False)] + [mine])
-    rows = rows.assign(dataset="trex_mc").fillna({"label": "mine", "same_questions": True})
+    rows = pd.DataFrame(
+        [{**given, "same_questions": same} for same in (True, False)] + [mine]
+    )
+    rows = rows.assign(dataset="trex_mc").fillna(
+        {"label": "mine", "same_questions": True}
+    )
     data = held(page(runs=rows))["data"]
     own = {row["model"]: row for row in data["models"] if row.get("run")}
     assert set(own) == {"Llama 2 7B (contributed run)", "mine"}
@@ -157,13 +181,18 @@ def test_no_name_is_taken_for_markup():
     rows += [{**row, "same_questions": False} for row in rows]
     table, names = joined.joined(), ["</script>", "</template>", *hostile.STRINGS]
     table = table.rename(index=dict(zip(table.index, names)))
-    html = explorer.show(table, joined.measures(), joined.relations(), runs=runs(*rows)).data
+    html = explorer.show(
+        table, joined.measures(), joined.relations(), runs=runs(*rows)
+    ).data
     usual = runs(RUN, {**RUN, "same_questions": False})
     said, plain = Reader(html), Reader(page(relations=joined.relations(), runs=usual))
     for tag in ("script", "img", "svg", "template", "a", "select", "input"):
         assert len(said.named(tag)) == len(plain.named(tag)), tag
     assert not [a for _, a in said.tags if any(name.startswith("on") for name in a)]
-    assert {row["model"] for row in held(html)["data"]["models"]} >= {names[0], names[2]}
+    assert {row["model"] for row in held(html)["data"]["models"]} >= {
+        names[0],
+        names[2],
+    }
 
 
 def test_the_table_is_exported(tmp_path):
@@ -177,7 +206,9 @@ def test_the_table_is_exported(tmp_path):
 
 def test_two_measures_alone_are_enough():
     about = {"family": "OPT", "billion": [1.3, None], "kind": "base", "released": 2022}
-    table = pd.DataFrame({**about, "a": [0.1, 0.2], "b": [0.3, 0.4]}, index=["one", "two"])
+    table = pd.DataFrame(
+        {**about, "a": [0.1, 0.2], "b": [0.3, 0.4]}, index=["one", "two"]
+    )
     measures = pd.DataFrame({"paper": ["A", "B"], "better": [1, -1]}, index=["a", "b"])
     said = held(explorer.show(table, measures).data)
     assert list(said["views"]) == ["scatter", "ranking"]

@@ -15,7 +15,9 @@ TRAINING = re.compile(r"\bread\b|readings|training|shown")
 
 
 def of(dataset, counts, stand_in=""):
-    table = pd.DataFrame({"item": range(len(counts)), "exposures": np.array(counts, dtype=float)})
+    table = pd.DataFrame(
+        {"item": range(len(counts)), "exposures": np.array(counts, dtype=float)}
+    )
     table.attrs["stand_in"] = stand_in
     return exposure_levels.of(dataset, table)
 
@@ -46,8 +48,12 @@ def test_every_count_is_in_one_group_that_is_large_enough(counts):
         sizes = seen[column].value_counts()
         assert len(sizes) <= most
         assert sizes.min() >= LEAST or len(sizes) == 1 or seen.empty
-        bounds = seen.groupby(column)["exposures"].agg(["min", "max"]).sort_values("min")
-        assert (bounds["min"].iloc[1:].to_numpy() > bounds["max"].iloc[:-1].to_numpy()).all()
+        bounds = (
+            seen.groupby(column)["exposures"].agg(["min", "max"]).sort_values("min")
+        )
+        assert (
+            bounds["min"].iloc[1:].to_numpy() > bounds["max"].iloc[:-1].to_numpy()
+        ).all()
     assert not (seen["group"] == "").any()
     medians = seen.groupby("level")["exposures"].median()
     assert (medians.astype(int) == medians.index).all()
@@ -62,27 +68,40 @@ def test_every_count_is_in_one_group_that_is_large_enough(counts):
     [
         ([0] * 5, ["absent"]),
         ([7] * 90, ["absent", "7 or more"]),
-        ([0] + [1] * 25 + [2] * 25 + [9] * 25, ["absent", "once", "2 to 8 times", "9 or more"]),
+        (
+            [0] + [1] * 25 + [2] * 25 + [9] * 25,
+            ["absent", "once", "2 to 8 times", "9 or more"],
+        ),
         ([1] * 50 + [2] * 19, ["absent", "once or more"]),
         ([3] * 30 + [1000] * 30, ["absent", "3 to 999", "1,000 or more"]),
         ([], ["absent"]),
     ],
 )
 def test_groups_by_hand(counts, groups):
-    assert list(of("own", counts).groups) == [name.removesuffix(" times") for name in groups]
+    assert list(of("own", counts).groups) == [
+        name.removesuffix(" times") for name in groups
+    ]
 
 
 def texts(found):
     """Return all words that levels lend to sentences, tables and figures."""
     own = [found.never, found.dose, found.alarm, found.times, found.axis, found.unread]
-    return [*own, *found.questions, *found.said.values(), *found.labels.values(), *found.groups]
+    return [
+        *own,
+        *found.questions,
+        *found.said.values(),
+        *found.labels.values(),
+        *found.groups,
+    ]
 
 
 @pytest.mark.parametrize(
     "found", [of("own", [0] * 30 + [1] * 30 + [5] * 30 + [80] * 30), of("own", [])]
 )
 def test_counts_of_ones_own_are_no_readings(found):
-    said = [text for text in texts(found) if text != ATLAS.unread]  # which is not asked there
+    said = [
+        text for text in texts(found) if text != ATLAS.unread
+    ]  # which is not asked there
     assert not [text for text in said if TRAINING.search(text)]
     assert not [text for text in texts(ATLAS) if "corpus" in text]
 

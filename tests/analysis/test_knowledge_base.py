@@ -12,12 +12,16 @@ from notebooks.analysis import knowledge_base as analysis
 
 def said(n=40, seed=0, variant="x"):
     random = np.random.default_rng(seed)
-    rows = pd.DataFrame({"item": [f"q{i}" for i in range(n)], "seen": np.arange(n) % 2 == 0})
+    rows = pd.DataFrame(
+        {"item": [f"q{i}" for i in range(n)], "seen": np.arange(n) % 2 == 0}
+    )
     rows["group"] = np.where(rows["seen"], "P17", "T1")
     rows = rows.assign(type="location", variant=variant)
     labels = random.choice(["wrong", "uninformative"], n)
     rows["label"] = np.where(rows["seen"] & (random.random(n) < 0.5), "correct", labels)
-    rows["consistency"] = np.where(rows["label"] == "uninformative", np.nan, random.random(n))
+    rows["consistency"] = np.where(
+        rows["label"] == "uninformative", np.nan, random.random(n)
+    )
     return reliability.with_strata(rows)
 
 
@@ -35,10 +39,14 @@ def test_every_setting_has_every_measure():
     first = table[table["setting"] == "x"].set_index("measure")["estimate"]
     pd.testing.assert_series_equal(first, kb.scores(said()), check_names=False)
     inside = table.dropna()
-    assert ((inside["low"] <= inside["estimate"]) & (inside["estimate"] <= inside["high"])).all()
+    assert (
+        (inside["low"] <= inside["estimate"]) & (inside["estimate"] <= inside["high"])
+    ).all()
     assert analysis.by_setting(both()[:0], n_resamples=50).empty
     nothing = analysis.by_setting(silent(), n_resamples=20)
-    assert set(nothing.loc[nothing["estimate"].isna(), "measure"]) == set(kb.MEASURES[4:8])
+    assert set(nothing.loc[nothing["estimate"].isna(), "measure"]) == set(
+        kb.MEASURES[4:8]
+    )
     step = analysis.step(silent(), "x", "y", "UR", n_resamples=20)
     assert step[0] == 0 < step[2] == -step[1]
 
@@ -59,7 +67,9 @@ def unread(variant="x"):
     """Return four seen questions, four about facts never read and two of UnseenQA, all one kind."""
     exposures, label = [8] * 4 + [0] * 4 + [np.nan] * 2, ["correct"] * 4 + ["wrong"] * 3
     label += ["uninformative"] * 2 + ["wrong"]
-    rows = pd.DataFrame({"exposures": exposures, "label": label, "kind": label, "stratum": "a"})
+    rows = pd.DataFrame(
+        {"exposures": exposures, "label": label, "kind": label, "stratum": "a"}
+    )
     rows["kind"] = rows["kind"].replace("uninformative", "unsure")
     return rows.assign(seen=rows["exposures"] > 0, variant=variant, consistency=0.5)
 
@@ -68,9 +78,15 @@ def test_facts_never_read_and_what_nobody_can_answer_are_told_apart():
     more, facts = analysis.silence(unread(), n_resamples=50)
     assert (more.estimate, more.n, facts) == (0.5 - 0.25, 6, "facts that it never read")
     assert more.low < more.estimate < more.high
-    alone = unread().drop(columns="exposures")  # nobody knows what another model has read
+    alone = unread().drop(
+        columns="exposures"
+    )  # nobody knows what another model has read
     more, facts = analysis.silence(alone, n_resamples=50)
-    assert (more.estimate, more.n, facts) == (2 / 6 - 0, 10, "facts that it may have read")
+    assert (more.estimate, more.n, facts) == (
+        2 / 6 - 0,
+        10,
+        "facts that it may have read",
+    )
     assert np.isnan(analysis.silence(unread()[:4], n_resamples=50)[0].estimate)
     table = analysis.by_side(pd.concat([unread(), unread("y")]))
     assert list(table.index) == [
@@ -78,11 +94,18 @@ def test_facts_never_read_and_what_nobody_can_answer_are_told_apart():
         for side, n in (("seen", 4), ("never read", 4), ("UnseenQA", 2))
         for name in "xy"
     ]
-    assert table.loc["never read, y (4)"].to_dict() == {"correct": 0, "wrong": 0.75, "unsure": 0.25}
+    assert table.loc["never read, y (4)"].to_dict() == {
+        "correct": 0,
+        "wrong": 0.75,
+        "unsure": 0.25,
+    }
 
 
 def test_false_answers_by_how_often_the_text_was_wrong():
-    rows = [(0, 64, "the false one")] * 3 + [(0, 64, "wrong"), (16, 48, "the false one")]
+    rows = [(0, 64, "the false one")] * 3 + [
+        (0, 64, "wrong"),
+        (16, 48, "the false one"),
+    ]
     rows += [(16, 48, "correct"), (32, 32, "correct"), (32, 32, "wrong")]
     misled = pd.DataFrame(rows, columns=["exposures", "false_exposures", "answer"])
     found = analysis.leans(misled, n_resamples=20)
@@ -110,7 +133,9 @@ def test_a_contrast_is_the_difference_of_two_measures():
     found = analysis.contrast(rows, "Cons_c", "Cons_w", n_resamples=50)
     assert found.estimate == pytest.approx(scores["Cons_c"] - scores["Cons_w"])
     assert found.low <= found.estimate <= found.high
-    assert np.isnan(analysis.contrast(silent(), "Cons_c", "Cons_w", n_resamples=50).estimate)
+    assert np.isnan(
+        analysis.contrast(silent(), "Cons_c", "Cons_w", n_resamples=50).estimate
+    )
 
 
 def test_a_gap_is_a_difference_of_means_and_needs_two_sides():
@@ -156,7 +181,14 @@ def test_truths_count_lucky_answers_as_right():
 def test_known_facts_are_compared_in_pairs():
     rows = pd.DataFrame({"item": ["a", "b", "c"] * 2, "variant": ["x"] * 3 + ["y"] * 3})
     rows["exposures"] = [64, 128, 8] * 2
-    rows["label"] = ["correct", "correct", "wrong", "correct", "uninformative", "correct"]
+    rows["label"] = [
+        "correct",
+        "correct",
+        "wrong",
+        "correct",
+        "uninformative",
+        "correct",
+    ]
     nothing = analysis.misread(None, None, "atlas-s", 0, "exact", 0)
     found = analysis.comparisons(both(), rows, nothing, nothing, "x", n_resamples=99)
     told = {what: result for what, result, *_ in found}

@@ -52,10 +52,17 @@ def test_examples_and_tests_are_of_other_subjects():
 
 def test_the_commonest_object_is_that_of_the_examples():
     pool = pd.DataFrame({"relation": list("aaab"), "object": list("yxyz")})
-    tests = pd.DataFrame({"fact": list("stuv"), "relation": list("aabb"), "object": list("yxzw")})
+    tests = pd.DataFrame(
+        {"fact": list("stuv"), "relation": list("aabb"), "object": list("yxzw")}
+    )
     assert analysis.commonest(tests, pool).to_dict() == {"s": 1, "t": 0, "u": 1, "v": 0}
     even = analysis.commonest(tests, pool[:2])
-    assert even.to_dict() == {"s": 0, "t": 1, "u": 0, "v": 0}  # x is before y; b has no examples
+    assert even.to_dict() == {
+        "s": 0,
+        "t": 1,
+        "u": 0,
+        "v": 0,
+    }  # x is before y; b has no examples
 
 
 def test_ways_are_compared_on_the_facts_that_both_were_asked():
@@ -64,12 +71,20 @@ def test_ways_are_compared_on_the_facts_that_both_were_asked():
     wide = rows.pivot_table("right", "item", "way")
     assert found.estimate == pytest.approx((wide["list"] - wide["prompt"]).mean())
     assert found.n == 40
-    assert analysis.paired(rows, "way", "prompt", "list", n_resamples=50).low == -found.high
-    half = rows.drop(rows[(rows["way"] == "prompt") & rows["item"].isin(["f0", "f1"])].index)
+    assert (
+        analysis.paired(rows, "way", "prompt", "list", n_resamples=50).low
+        == -found.high
+    )
+    half = rows.drop(
+        rows[(rows["way"] == "prompt") & rows["item"].isin(["f0", "f1"])].index
+    )
     assert analysis.paired(half, "way", "list", "prompt", n_resamples=50).n == 38
     percent = 100 * wide.drop(index=["f0", "f1"]).mean()
     said = analysis.rates(half, "way", one="list", other="prompt")
-    assert said == {"one": f"{percent['list']:.1f}", "other": f"{percent['prompt']:.1f}"}
+    assert said == {
+        "one": f"{percent['list']:.1f}",
+        "other": f"{percent['prompt']:.1f}",
+    }
     for one, other in (("list", "list"), ("list", "gap")):  # was not asked
         found = analysis.paired(rows, "way", one, other, n_resamples=50)
         assert (np.isnan(found.estimate), found.n) == (True, 0)
@@ -84,7 +99,9 @@ def test_a_fact_asked_twice_counts_once_with_its_mean():
     )
     assert found["n"].tolist() == [40, 40]
     paired = analysis.paired(rows, "way", "list", "prompt", n_resamples=50)
-    assert paired.estimate == pytest.approx(found["estimate"]["list"] - found["estimate"]["prompt"])
+    assert paired.estimate == pytest.approx(
+        found["estimate"]["list"] - found["estimate"]["prompt"]
+    )
 
 
 def test_generations_count_whole_words():
@@ -120,7 +137,9 @@ def test_writing_after_a_list_stands_beside_writing_after_a_sentence():
 
 
 def test_accuracy_is_told_of_facts_never_stated_and_often():
-    truth = pd.DataFrame({"exposures": [0, 0, 4, 8, 16, 256], "right": [1.0, 0, 1, 1, 1, 1]})
+    truth = pd.DataFrame(
+        {"exposures": [0, 0, 4, 8, 16, 256], "right": [1.0, 0, 1, 1, 1, 1]}
+    )
     assert analysis.ends(truth) == {"never": "50.0", "stated": "100.0"}
     assert analysis.ends(truth[1:2]) == {"never": "0.0", "stated": "undefined"}
 
@@ -138,7 +157,9 @@ def test_reliability_is_that_of_scikit_learn():
     np.testing.assert_allclose(found["estimate"], accuracy)
     np.testing.assert_allclose(found["confidence"], confidence)
     assert found["n"].sum() == 200
-    assert ((found["low"] <= found["estimate"]) & (found["estimate"] <= found["high"])).all()
+    assert (
+        (found["low"] <= found["estimate"]) & (found["estimate"] <= found["high"])
+    ).all()
     assert analysis.reliability(scores[:0]).empty
 
 
@@ -148,8 +169,12 @@ def test_figures_draw_what_the_tables_hold():
     brier = ((scores["top"] - scores["right"]) ** 2).mean()
     assert ax.get_title(loc="left") == f"Brier score {brier:.3f}"
     assert analysis.reliability_diagram(scores[:0]).texts
-    rows = pd.DataFrame({"examples": [0, 1], "estimate": [0.1, 0.4], "low": 0.0, "high": 0.5})
-    named = pd.DataFrame({"separator": ["space"], "estimate": 0.3, "low": 0.2, "high": 0.4})
+    rows = pd.DataFrame(
+        {"examples": [0, 1], "estimate": [0.1, 0.4], "low": 0.0, "high": 0.5}
+    )
+    named = pd.DataFrame(
+        {"separator": ["space"], "estimate": 0.3, "low": 0.2, "high": 0.4}
+    )
     ax = analysis.two_groups({"number": rows, "separator": named}, 0.05, "space")
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["0 examples", "1 example", "space (chosen)"]
@@ -169,14 +194,18 @@ def test_the_sure_ones_are_compared_with_the_others():
 
 
 def test_two_draws_differ_as_often_as_pairs_of_them():
-    curve = pd.DataFrame({"item": "a", "relation": "r", "examples": 1, "right": [1.0, 0, 0]})
+    curve = pd.DataFrame(
+        {"item": "a", "relation": "r", "examples": 1, "right": [1.0, 0, 0]}
+    )
     pairs = [one != other for one, other in permutations(curve["right"], 2)]
     assert analysis.unsteady(curve)["right"].item() == pytest.approx(np.mean(pairs))
     assert analysis.unsteady(curve[:1]).empty
 
 
 def test_facts_never_read_are_compared_with_a_guess():
-    truth = pd.DataFrame({"exposures": [0, 0, 4], "right": [1.0, 0.0, 1.0], "chance": 0.1})
+    truth = pd.DataFrame(
+        {"exposures": [0, 0, 4], "right": [1.0, 0.0, 1.0], "chance": 0.1}
+    )
     found, whole = analysis.unread_known(truth), stats.wilson(1, 2)
     assert found == (whole.estimate - 0.1, whole.low - 0.1, whole.high - 0.1, 2)
 
@@ -195,12 +224,19 @@ def test_chance_within_relations_is_taken_off():
     relations = [0, 0, 0, 1, 1]
     small, large = np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 1, 1, 1])
     orders = [
-        [*first, *second] for first in permutations(range(3)) for second in permutations((3, 4))
+        [*first, *second]
+        for first in permutations(range(3))
+        for second in permutations((3, 4))
     ]
-    draws = np.array([np.column_stack([small, large[order], relations]) for order in orders])
+    draws = np.array(
+        [np.column_stack([small, large[order], relations]) for order in orders]
+    )
     assert latent_subsumption.beyond_chance(draws).mean() == pytest.approx(0)
-    # As they stand two of three are shared, where chance has 2 * 2 / 3 and 1 * 2 / 2 of them.
-    assert latent_subsumption.beyond_chance(draws[0]) == pytest.approx(2 / 3 - (4 / 3 + 1) / 3)
+    # As they stand two of three are shared, where chance has 2 * 2 / 3 and 1 * 2 / 2 of
+    # them.
+    assert latent_subsumption.beyond_chance(draws[0]) == pytest.approx(
+        2 / 3 - (4 / 3 + 1) / 3
+    )
 
 
 def test_shared_knowledge_of_two_models():
@@ -208,21 +244,34 @@ def test_shared_knowledge_of_two_models():
     known = pd.DataFrame(
         {"small": [1.0, 1, 0, 0, 1], "large": [1.0, 0, 1, 1, 1]}, index=list("abcde")
     )
-    found, words = latent_subsumption.shared(known, scores, ("small", "large"), n_resamples=50)
+    found, words = latent_subsumption.shared(
+        known, scores, ("small", "large"), n_resamples=50
+    )
     assert found.estimate == pytest.approx(2 / 3 - (4 / 3 + 1) / 3)
     assert words == {"rate": "0.67", "chance": "0.78"}
-    alone, words = latent_subsumption.shared(known, scores, ("small", "small"), n_resamples=50)
+    alone, words = latent_subsumption.shared(
+        known, scores, ("small", "small"), n_resamples=50
+    )
     assert np.isnan(alone.estimate)
     assert words["rate"] == "undefined"
     pairs = latent_subsumption.by_pairs(known, scores, n_resamples=50)
     row = pairs.loc["small, large"]
-    assert (row["η at least"], row["one alone"], row["exact p"]) == ("0.67", "1 : 2", "1.000")
+    assert (row["η at least"], row["one alone"], row["exact p"]) == (
+        "0.67",
+        "1 : 2",
+        "1.000",
+    )
     assert latent_subsumption.by_pairs(known[["small"]], scores).empty
     board = latent_subsumption.board(known, scores, n_resamples=50)
     assert board["estimate"].to_dict() == {"small": 0.6, "large": 0.8}
     # Ten facts differ; at most 2 or at least 8 heads of ten: 2 (1 + 10 + 45) / 1024.
-    known = pd.DataFrame({"one": [1.0] * 8 + [0, 0, 1, 0], "two": [0.0] * 8 + [1, 1, 1, 0]})
+    known = pd.DataFrame(
+        {"one": [1.0] * 8 + [0, 0, 1, 0], "two": [0.0] * 8 + [1, 1, 1, 0]}
+    )
     pairs = latent_subsumption.by_pairs(
         known, pd.DataFrame({"item": known.index, "relation": "r"}), n_resamples=50
     )
-    assert pairs.loc["one, two", ["one alone", "exact p"]].tolist() == ["8 : 2", "0.109"]
+    assert pairs.loc["one, two", ["one alone", "exact p"]].tolist() == [
+        "8 : 2",
+        "0.109",
+    ]

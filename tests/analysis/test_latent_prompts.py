@@ -41,10 +41,20 @@ def test_the_commonest_words_between_subject_and_object_come_first():
             "relation": "r",
             "kind": ["wp", "wp", "wp", "qa", "qa"],
             "frame": [0, 1, 2, 0, 1],
-            "template": ["[X] has [Y].", "A [X] is [Y].", "One [X] is [Y].", "Who is [X]?", "[X]?"],
+            "template": [
+                "[X] has [Y].",
+                "A [X] is [Y].",
+                "One [X] is [Y].",
+                "Who is [X]?",
+                "[X]?",
+            ],
         }
     )
-    found = latent_prompts.from_frames(frames, 2).query("kind == 'MMP'")["template"].tolist()
+    found = (
+        latent_prompts.from_frames(frames, 2)
+        .query("kind == 'MMP'")["template"]
+        .tolist()
+    )
     assert found == ["[X] is [Y]", "[X]? [Y]"]
 
 
@@ -76,13 +86,19 @@ def test_relations_to_compare_are_those_asked():
     tests = datasets.load("atlas", ["P17", "P36"], n=2)
     assert latent_prompts.compared(tests, []).equals(tests)
     assert set(latent_prompts.compared(tests, ["P36"])["relation"]) == {"P36"}
-    with pytest.raises(UserError, match="no test of P30 to compare: choose from P17, P36"):
+    with pytest.raises(
+        UserError, match="no test of P30 to compare: choose from P17, P36"
+    ):
         latent_prompts.compared(tests, ["P30"])
 
 
 def table(n, start=0):
     rows = range(start, start + n)
-    made = {"fact": [f"r-{k}" for k in rows], "relation": "r", "subject": [f"s{k}" for k in rows]}
+    made = {
+        "fact": [f"r-{k}" for k in rows],
+        "relation": "r",
+        "subject": [f"s{k}" for k in rows],
+    }
     return pd.DataFrame({**made, "object": [f"o{k}" for k in rows]})
 
 
@@ -90,12 +106,19 @@ def test_the_released_codes_slips():
     tests, pool = table(1, 9), table(2)
     probe = latent_prompts.as_released(tests, pool, {"r-9": ["o9"]}).iloc[0]
     text = probe["prompt"] + probe["continuation"]
-    # ' : ' twice before the choice, ' , ' between pairs, and no comma before the tested subject.
+    # ' : ' twice before the choice, ' , ' between pairs, and no comma before the tested
+    # subject.
     assert text in ("s0 : o0 , s1 : o1 s9 :  : o9", "s1 : o1 , s0 : o0 s9 :  : o9")
-    ours = lists.ic_lke(tests, pool, {"r-9": ["o9"]}, separator="colon and comma").iloc[0]
+    ours = lists.ic_lke(tests, pool, {"r-9": ["o9"]}, separator="colon and comma").iloc[
+        0
+    ]
     assert (ours["prompt"] + ours["continuation"]).endswith(", s9 : o9")
     probe = latent_prompts.alone(table(1), {"r-0": ["o0"]}, "colon and comma").iloc[0]
-    assert (probe["prompt"], probe["continuation"], probe["variant"]) == ("s0 :", " o0", "0 0")
+    assert (probe["prompt"], probe["continuation"], probe["variant"]) == (
+        "s0 :",
+        " o0",
+        "0 0",
+    )
 
 
 def test_other_lists_have_templates_between_names_and_the_released_strings():
@@ -115,6 +138,8 @@ def test_other_lists_have_templates_between_names_and_the_released_strings():
 def test_templates_of_lpaqa_can_be_asked(shared):
     chosen, skipped = lpaqa.templates(lpaqa.read(shared / "data" / "lpaqa", ["P36"]))
     tests = datasets.load("atlas", ["P36"], n=1)
-    probes = latent_prompts.prompts(tests, chosen, {tests["fact"].item(): [tests["object"].item()]})
+    probes = latent_prompts.prompts(
+        tests, chosen, {tests["fact"].item(): [tests["object"].item()]}
+    )
     assert set(probes["variant"]) == {"HGP1", "HGP2", "HGP3", "MMP1", "MMP2", "MMP3"}
     assert skipped > 0

@@ -11,9 +11,9 @@ def test_all_published_prompts_are_read(shared):
     counts = table["source"].value_counts().to_dict()
     assert counts == {"mine": 1166, "paraphrase": 1073, "manual_paraphrase": 1018}
     assert table["relation"].nunique() == 41
-    weights = table[table["source"] != "manual_paraphrase"].groupby(["relation", "source"])[
-        "weight"
-    ]
+    weights = table[table["source"] != "manual_paraphrase"].groupby(
+        ["relation", "source"]
+    )["weight"]
     assert weights.sum().sub(1).abs().max() < 1e-6
     # An independent count: after [X] and [Y] nothing but what is no word.
     mined = table[table["source"] == "mine"]
@@ -28,21 +28,29 @@ def test_unusable_prompts_are_counted(shared):
     assert skipped == (~asked["usable"]).sum() > 0
     assert chosen["template"].str.endswith("[Y]").all()
     assert chosen.groupby(["relation", "kind"]).size().eq(3).all()
-    best = table.query("relation == 'P17' and kind == 'MMP' and usable").sort_values("weight")
-    first = chosen.query("relation == 'P17' and kind == 'MMP' and number == 1")["template"].item()
+    best = table.query("relation == 'P17' and kind == 'MMP' and usable").sort_values(
+        "weight"
+    )
+    first = chosen.query("relation == 'P17' and kind == 'MMP' and number == 1")[
+        "template"
+    ].item()
     assert best["template"].iloc[-1].startswith(first)
 
 
 def test_table_5_took_its_prompts_from_here(shared):
     table = lpaqa.read(shared / "data" / "lpaqa")
     said = {
-        relation: {text.partition("[Y]")[0].strip().casefold() for text in rows["template"]}
+        relation: {
+            text.partition("[Y]")[0].strip().casefold() for text in rows["template"]
+        }
         for relation, rows in table.groupby("relation")
     }
     printed = published.load("lke_table5")
 
     def known(label, relation):
-        texts = printed.loc[label].dropna().str.replace("{subject}", "[X]").str.casefold()
+        texts = (
+            printed.loc[label].dropna().str.replace("{subject}", "[X]").str.casefold()
+        )
         return texts.isin({text.casefold() for text in said[relation]}).to_dict()
 
     assert all(known("capital", "P36")[f"HGP {n}"] for n in (1, 2))

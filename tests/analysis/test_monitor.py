@@ -15,7 +15,8 @@ from tests.plots.drawn import draw, legend, texts
 
 DRAWS = {"n_resamples": 200, "seed": 0}
 TRAINING = pd.DataFrame(
-    {"exposures": [0, 0, 4, 4, 4], "plain": [True, True, True, True, False]}, index=list("abcde")
+    {"exposures": [0, 0, 4, 4, 4], "plain": [True, True, True, True, False]},
+    index=list("abcde"),
 )
 HIDDEN = np.repeat(np.arange(5.0), 4)
 NOISE = np.array([1, -1, -1, 1, -1, 1, 1, -1] * 2 + [1, -1, -1, 1])
@@ -44,7 +45,9 @@ def test_the_running_example_comes_first_and_the_fact_read_least_last():
     three = analysis.three_facts("atlas", "P17", rows, training)
     assert three["subject"][0] == "Lyon"
     assert three["exposures"].iloc[[0, -1]].tolist() == [64, 0]
-    other = analysis.three_facts("atlas", "P37", rows, None)  # a relation that was not asked
+    other = analysis.three_facts(
+        "atlas", "P37", rows, None
+    )  # a relation that was not asked
     assert set(other["relation"]) == {"P36"}
     assert len(other) == 3
 
@@ -62,20 +65,30 @@ def test_hints_of_the_training_are_those_recorded(tmp_path):
 
 
 def test_facts_of_known_exposure_are_those_stated_plainly():
-    table = pd.DataFrame({"item": list("abcdex"), "relation": "P17", "none": [0, 1, 1, 1, 0, 1.0]})
+    table = pd.DataFrame(
+        {"item": list("abcdex"), "relation": "P17", "none": [0, 1, 1, 1, 0, 1.0]}
+    )
     assert analysis.told(table, TRAINING)["item"].tolist() == list("abcd")
     assert analysis.told(table, None).empty
     rows = analysis.by_exposure(table, {"none": "nothing first"}, TRAINING, **DRAWS)
     assert rows[["exposures", "estimate"]].to_numpy().tolist() == [[0, 0.5], [4, 1.0]]
-    (whole,) = analysis.by_exposure(table, {"none": "nothing first"}, None, **DRAWS)["estimate"]
+    (whole,) = analysis.by_exposure(table, {"none": "nothing first"}, None, **DRAWS)[
+        "estimate"
+    ]
     assert whole == pytest.approx(4 / 6)
 
 
 @pytest.mark.parametrize("training", [TRAINING, None])
 def test_curves_where_exposures_are_known_and_dots_elsewhere(training):
-    table = pd.DataFrame({"item": list("abcde"), "relation": "P17", "none": 0.5, "wrong": 0.25})
+    table = pd.DataFrame(
+        {"item": list("abcde"), "relation": "P17", "none": 0.5, "wrong": 0.25}
+    )
     titles = {"none": "nothing first", "wrong": "wrong answer first"}
-    ax = draw(analysis.curves(analysis.by_exposure(table, titles, training, **DRAWS), "accuracy"))
+    ax = draw(
+        analysis.curves(
+            analysis.by_exposure(table, titles, training, **DRAWS), "accuracy"
+        )
+    )
     if training is None:
         assert texts(ax.get_yticklabels()) == list(titles.values())
     else:
@@ -94,11 +107,17 @@ def test_accuracies_over_prompts_and_combinations():
     marks = pd.DataFrame(rows, columns=["item", "variant", "context", "right"])
     grid = pd.DataFrame({"item": ["a"], "relation": "P17", "x": 1.0, "y": 0.5})
     both = pd.DataFrame({"item": ["a"], "relation": "P17", "control_ird": 0.25})
-    found = analysis.control_and_accuracies(both, marks.assign(relation="P17"), grid, **DRAWS)
+    found = analysis.control_and_accuracies(
+        both, marks.assign(relation="P17"), grid, **DRAWS
+    )
     found = found.query("relation == 'all'").set_index("measure")["estimate"]
     assert found["control_ird"] == 0.25
     assert found[["average", "maximum", "minimum", "base"]].tolist() == [1 / 3, 1, 0, 1]
-    assert found[["grid average", "grid maximum", "grid minimum"]].tolist() == [0.75, 1, 0.5]
+    assert found[["grid average", "grid maximum", "grid minimum"]].tolist() == [
+        0.75,
+        1,
+        0.5,
+    ]
     assert "grid base" not in found
 
 
@@ -108,7 +127,9 @@ def test_base_accuracy_is_held_fixed(sign):
     table = pd.DataFrame({"MONITOR": HIDDEN - 9 * base, "base": base})
     table["deviation"] = sign * HIDDEN + 0.3 * NOISE + 5 * base
     r = table.corr().to_numpy()
-    by_formula = (r[0, 2] - r[0, 1] * r[1, 2]) / np.sqrt((1 - r[0, 1] ** 2) * (1 - r[1, 2] ** 2))
+    by_formula = (r[0, 2] - r[0, 1] * r[1, 2]) / np.sqrt(
+        (1 - r[0, 1] ** 2) * (1 - r[1, 2] ** 2)
+    )
     found = analysis.spread_at_equal_accuracy(table)
     assert found.r == pytest.approx(by_formula)
     assert found.n == 20
@@ -121,7 +142,9 @@ def test_best_and_worst_are_compared_on_other_facts():
     sure = facts(x=1.0, y=0.0)
     assert analysis.best_and_worst(sure, **DRAWS) == pytest.approx(stats.wilson(40, 40))
     random = np.random.default_rng(0)
-    luck = facts(**{f"p{i}": random.integers(0, 2, 40).astype(float) for i in range(30)})
+    luck = facts(
+        **{f"p{i}": random.integers(0, 2, 40).astype(float) for i in range(30)}
+    )
     found = analysis.best_and_worst(luck, **DRAWS)
     assert found.low < 0 < found.high
     assert np.isnan(analysis.best_and_worst(facts(2, x=1.0, y=0.0), **DRAWS).estimate)
@@ -160,18 +183,29 @@ def test_anchor_and_deviation_by_pairs_in_order():
 
 def test_the_deviation_and_its_control_are_compared_on_the_same_facts():
     exposures = np.arange(40.0)
-    seen = facts(exposures=exposures, deviation=-exposures, control_ird=np.tile([0.1, 0.2], 20))
+    seen = facts(
+        exposures=exposures, deviation=-exposures, control_ird=np.tile([0.1, 0.2], 20)
+    )
     found = analysis.closer_than_control(seen, **DRAWS)
-    by_control = pd.Series(-seen["control_ird"]).corr(seen["exposures"], method="spearman")
+    by_control = pd.Series(-seen["control_ird"]).corr(
+        seen["exposures"], method="spearman"
+    )
     assert found.estimate == pytest.approx(1 - by_control)
     seen.loc[0, "control_ird"] = np.nan
     assert analysis.closer_than_control(seen, **DRAWS).n == 39
 
 
 def test_losses_and_gains_of_an_unrelated_word_by_hand():
-    table = facts(8, none=[1, 1, 1, 1, 0, 0, 0, 0], unrelated=[1, 1, 0.5, 0, 0, 0, 0, 0.4])
-    truth = pd.DataFrame({"item": ["f0", "f2", "f3", "f7"], "exposures": [64, 32, 256, 16]})
-    found = {name: row for name, row, _ in analysis.losses(table.set_index("item"), truth, **DRAWS)}
+    table = facts(
+        8, none=[1, 1, 1, 1, 0, 0, 0, 0], unrelated=[1, 1, 0.5, 0, 0, 0, 0, 0.4]
+    )
+    truth = pd.DataFrame(
+        {"item": ["f0", "f2", "f3", "f7"], "exposures": [64, 32, 256, 16]}
+    )
+    found = {
+        name: row
+        for name, row, _ in analysis.losses(table.set_index("item"), truth, **DRAWS)
+    }
     lost, gained, often = found.values()
     assert (lost.estimate, lost.n) == (0.375, 4)
     assert (gained.estimate, gained.n) == (0.1, 4)
@@ -181,13 +215,20 @@ def test_losses_and_gains_of_an_unrelated_word_by_hand():
 def test_attribution_keeps_tokens_in_order_though_they_repeat(monkeypatch):
     tokens = ["Danish", ".", "Ġthe", "Ġthe", "$"]
     parts = [
-        {"step": step, "token": tokens, "step_token": said, "score": np.arange(5) * sign}
+        {
+            "step": step,
+            "token": tokens,
+            "step_token": said,
+            "score": np.arange(5) * sign,
+        }
         for step, (said, sign) in enumerate((("ĠFin", 1.0), ("nish", -1.0)))
     ]
     table = pd.concat([pd.DataFrame(part).assign(change=10.0) for part in parts])
     table["position"] = table.groupby("step").cumcount()
     lm = SimpleNamespace(at_hand=True)
-    misled = pd.DataFrame({"prompt": ["Danish. Who?"], "text": ["Finnish"], "heard": ["Finnish"]})
+    misled = pd.DataFrame(
+        {"prompt": ["Danish. Who?"], "text": ["Finnish"], "heard": ["Finnish"]}
+    )
     monkeypatch.setattr(attribution, "attribute_well", lambda *asked: table)
     ax = draw(analysis.attribution_map(lm, misled))
     assert texts(ax.get_yticklabels()) == ["Danish", ".", "␣the", "␣the", "$"]
@@ -197,4 +238,6 @@ def test_attribution_keeps_tokens_in_order_though_they_repeat(monkeypatch):
     assert image.get_clim() == (-4, 4)
     assert ax.get_title(loc="left").endswith("sum to 10.00 of 10.00")
     assert texts(draw(analysis.attribution_map(lm, misled.head(0))).texts)
-    assert texts(draw(analysis.attribution_map(SimpleNamespace(at_hand=False), misled)).texts)
+    assert texts(
+        draw(analysis.attribution_map(SimpleNamespace(at_hand=False), misled)).texts
+    )

@@ -18,17 +18,29 @@ CLASSES = ("factuality", "error", "randomness")
 def scored(kinds, **columns):
     """Return scores of questions of these classes."""
     table = pd.DataFrame({"class": list(kinds), **columns})
-    return table.assign(**{name: (table["class"] == name).astype(float) for name in CLASSES})
+    return table.assign(
+        **{name: (table["class"] == name).astype(float) for name in CLASSES}
+    )
 
 
-@given(arrays(float, st.tuples(st.integers(1, 4)), elements=st.floats(-5, 0)), st.integers(2, 4))
+@given(
+    arrays(float, st.tuples(st.integers(1, 4)), elements=st.floats(-5, 0)),
+    st.integers(2, 4),
+)
 def test_draws_from_one_prompt_are_those_of_all_sequences(logs, r):
     answers = pd.DataFrame(
-        {"item": "a", "variation": 0, "option": range(len(logs)), "logprobs": [[x] for x in logs]}
+        {
+            "item": "a",
+            "variation": 0,
+            "option": range(len(logs)),
+            "logprobs": [[x] for x in logs],
+        }
     )
     found = analysis.drawn_again(answers, r).loc["a"]
     p = np.exp(logs) / np.exp(logs).sum()
-    changed = sum(np.prod(p[list(s)]) for s in product(range(len(p)), repeat=r) if len(set(s)) > 1)
+    changed = sum(
+        np.prod(p[list(s)]) for s in product(range(len(p)), repeat=r) if len(set(s)) > 1
+    )
     assert found["ambiguous"] == pytest.approx(changed)
     assert found["self_consistency"] == pytest.approx(np.dot(p, p))
 
@@ -43,7 +55,9 @@ def test_equally_good_prompts_scatter_as_their_marks_do():
     rng = np.random.default_rng(1)
     marks = pd.DataFrame(rng.random((120, 10)) < 0.5)
     low, high = analysis.equally_good(marks, n_resamples=400, seed=0)
-    expected = 100 * np.sqrt(0.25 / 120)  # of a prompt's accuracy; shuffling fixes the sums
+    expected = 100 * np.sqrt(
+        0.25 / 120
+    )  # of a prompt's accuracy; shuffling fixes the sums
     assert low < expected < high
     better = marks.assign(**{"0": True}).rename(columns={"0": 10})
     spread = float(better.mean().std())
@@ -64,22 +78,40 @@ def test_marks_beside_the_default_give_accuracies_and_differences():
 
 def test_classes_of_right_and_wrong_answers_are_their_shares():
     kinds = ["factuality", "randomness", "randomness", "error", "error", "error"]
-    rows = analysis.divided(scored(kinds, default=[1, 1, 0, 0, 0, 0]), "default", analysis.DEFAULTS)
+    rows = analysis.divided(
+        scored(kinds, default=[1, 1, 0, 0, 0, 0]), "default", analysis.DEFAULTS
+    )
     assert rows.index.tolist() == ["right by default (2)", "wrong by default (4)"]
     names = list(analysis.NAMES.values())
     assert rows[names].to_numpy().tolist() == [[0, 0.5, 0.5], [0.75, 0.25, 0]]
     low, high = rows.iloc[1][[f"{names[0]}_low", f"{names[0]}_high"]]
     assert low < 0.75 < high
-    assert len(analysis.divided(scored(["error"], default=[1]), "default", analysis.DEFAULTS)) == 1
+    assert (
+        len(
+            analysis.divided(
+                scored(["error"], default=[1]), "default", analysis.DEFAULTS
+            )
+        )
+        == 1
+    )
 
 
 def test_the_prompt_of_least_accuracy_is_named_and_left_out():
-    marks = pd.DataFrame([[1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0], [1, 1, 0, 0]]).astype(bool)
-    assert analysis.worst(marks) == {"worst": "prompt 3", "rest": f"{100 / np.sqrt(12):.1f}"}
-    assert analysis.worst(marks, (3,))["worst"].endswith("(a wording that training left out)")
+    marks = pd.DataFrame(
+        [[1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0], [1, 1, 0, 0]]
+    ).astype(bool)
+    assert analysis.worst(marks) == {
+        "worst": "prompt 3",
+        "rest": f"{100 / np.sqrt(12):.1f}",
+    }
+    assert analysis.worst(marks, (3,))["worst"].endswith(
+        "(a wording that training left out)"
+    )
     unread = analysis.left_out("frames", marks)
     assert unread == (5, 6)
-    assert analysis.left_out("options", marks) == analysis.left_out("frames", None) == ()
+    assert (
+        analysis.left_out("options", marks) == analysis.left_out("frames", None) == ()
+    )
     rows = analysis.beside_default(pd.DataFrame(np.eye(7) > 0), unread)
     assert rows.index.tolist()[3:] == [
         f"prompt {n}" for n in (4, "5, unread wording", "6, unread wording")
@@ -90,9 +122,14 @@ def test_steady_answers_stand_beside_those_about_facts_read_and_beside_draws():
     lesson = ["read 1–4 times", "read 64+ times", ""]
     close = scored(["error", "factuality", "randomness"], lesson=lesson)
     logs = [[np.log(0.9)], [np.log(0.1)]]
-    alone = pd.DataFrame({"item": "f", "variation": 0, "option": [0, 1], "logprobs": logs})
+    alone = pd.DataFrame(
+        {"item": "f", "variation": 0, "option": [0, 1], "logprobs": logs}
+    )
     drawn = analysis.steady_draws(alone, 2, tau=0.75, replacement=False)
-    close["item"], close["lesson"] = list("deg"), close["lesson"].replace("", "never read")
+    close["item"], close["lesson"] = (
+        list("deg"),
+        close["lesson"].replace("", "never read"),
+    )
     said = analysis.controls(close, drawn.rename({"f": "g"}))
     assert (said["read"], said["n_read"]) == ("100.0", "2")
     assert float(said["drawn"]) == pytest.approx(82, abs=4)  # 0.9² + 0.1²
@@ -107,7 +144,11 @@ def test_examples_show_each_class_once_by_its_lesson_then_by_how_clear_it_is():
         self_consistency=[1.0, 0.2, 0.8, 0.8, 0.4, 1.0],
     )
     nothing = pd.Series("", index=scores["item"])
-    assert analysis.examples(scores, nothing) == ["f", "e", "a"]  # e is wrong at the default prompt
+    assert analysis.examples(scores, nothing) == [
+        "f",
+        "e",
+        "a",
+    ]  # e is wrong at the default prompt
     due = pd.Series({**nothing, "b": "randomness", "c": "factuality", "d": "error"})
     assert analysis.examples(scores, due) == ["c", "b", "d"]
 
@@ -122,7 +163,9 @@ def test_examples_miss_no_class_that_there_is(kinds):
 
 
 def test_twins_are_equally_right_and_differ_most():
-    right = pd.DataFrame([[1, 1, 0, 1], [1, 0, 0, 1], [0, 1, 1, 1], [0, 0, 1, 0]]).astype(bool)
+    right = pd.DataFrame(
+        [[1, 1, 0, 1], [1, 0, 0, 1], [0, 1, 1, 1], [0, 0, 1, 0]]
+    ).astype(bool)
     right.columns = list("abcd")
     assert analysis.twins(right) == ("a", "c")
     assert analysis.twins(right[["d", "b", "a"]]) == ("b", "a")
@@ -136,7 +179,11 @@ def test_balanced_hits_are_the_mean_over_classes_of_the_share_found(pairs):
 
 
 def test_the_strongest_other_kind_is_subtracted():
-    each = {"frames": np.ones(4), "order": np.zeros(4), "options": np.array([1, 1, 0, 0])}
+    each = {
+        "frames": np.ones(4),
+        "order": np.zeros(4),
+        "options": np.array([1, 1, 0, 0]),
+    }
     other, less = analysis.against_others(each, "frames", **DRAW)
     assert (other, less.estimate, less.n) == ("options", 0.5, 4)
     other, less = analysis.against_others({"frames": np.ones(4)}, "frames", **DRAW)
@@ -145,7 +192,10 @@ def test_the_strongest_other_kind_is_subtracted():
 
 
 def test_groups_apart_are_the_difference_of_their_means():
-    values, first = pd.Series([0.9, 0.7, 0.2, 0.4]), pd.Series([True, True, False, False])
+    values, first = (
+        pd.Series([0.9, 0.7, 0.2, 0.4]),
+        pd.Series([True, True, False, False]),
+    )
     found = analysis.apart(values, first, **DRAW)
     assert found.estimate == pytest.approx(0.5)
     assert found.low <= found.estimate <= found.high
@@ -163,19 +213,34 @@ def test_a_detector_of_guesses_leads_by_the_difference_of_its_areas():
         0.5
     )  # finds all guesses, and no error better than chance
     assert found.low > 0
-    halves = scored(kinds, item=[f"q{i}" for i in range(30)], entropy=doubt, logprob=doubt)
+    halves = scored(
+        kinds, item=[f"q{i}" for i in range(30)], entropy=doubt, logprob=doubt
+    )
     areas = analysis.areas(halves, pd.Series("", index=halves["item"]), **DRAW)
-    assert areas["estimate"].tolist() == pytest.approx([1, 0, 0.5, 0.5])  # logprob is less doubt
+    assert areas["estimate"].tolist() == pytest.approx(
+        [1, 0, 0.5, 0.5]
+    )  # logprob is less doubt
     lesson = ["read 64+ times"] * 15 + ["mostly stated wrongly"] * 15
     lesson = pd.Series(lesson, index=halves["item"])
-    assert analysis.areas(halves, lesson, **DRAW)["n"].tolist() == [30, 30, 20, 20, 15, 15]
+    assert analysis.areas(halves, lesson, **DRAW)["n"].tolist() == [
+        30,
+        30,
+        20,
+        20,
+        15,
+        15,
+    ]
 
 
 def test_a_steady_error_is_planted_if_it_names_the_false_object():
-    close = scored(["error", "error", "factuality"], item=list("abc"), said=["x", "y", "x"])
+    close = scored(
+        ["error", "error", "factuality"], item=list("abc"), said=["x", "y", "x"]
+    )
     items = pd.DataFrame({"item": list("abc"), "false_object": "x"})
     lesson = pd.Series("mostly stated wrongly", index=list("abc"))
     assert analysis.told(close, items, lesson, None)["planted"].tolist() == [1, 0, 0]
-    own = analysis.told(close, items[["item"]], lesson.replace("mostly stated wrongly", ""), None)
+    own = analysis.told(
+        close, items[["item"]], lesson.replace("mostly stated wrongly", ""), None
+    )
     assert own["planted"].tolist() == [0, 0, 0]
     assert analysis.by_lesson(own, **DRAW).empty

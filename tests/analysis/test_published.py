@@ -81,7 +81,11 @@ class TestSearch:
     def test_the_printed_value_gives_back_the_correlations_of_the_tables(self):
         tried = analysis.moved(analysis.SUSPECT, step=0.01).set_index("Cons_w")
         at = tried.iloc[np.abs(tried.index - 51.17).argmin()]
-        cells = published.comparisons().query("check == 'Table 2: correlations'").set_index("row")
+        cells = (
+            published.comparisons()
+            .query("check == 'Table 2: correlations'")
+            .set_index("row")
+        )
         for pair in analysis.WITH_CONS_W:
             given = cells.loc[f"{pair}, four-shot", "recomputed"]
             assert at[pair] == pytest.approx(given, abs=1e-9)
@@ -134,7 +138,11 @@ def test_the_true_size_fits(n, data):
 
 def test_last_digits_tell_the_size_of_three_benchmarks():
     found = analysis.sizes().set_index("benchmark")
-    assert found.index[found["alone"]].tolist() == ["Wiki-FACTOR", "CommonsenseQA", "True-False"]
+    assert found.index[found["alone"]].tolist() == [
+        "Wiki-FACTOR",
+        "CommonsenseQA",
+        "True-False",
+    ]
     assert found.loc["Wiki-FACTOR", "which"] == "2994"
     assert found.loc["CommonsenseQA", "which"].startswith("1221, 2442")
 
@@ -146,7 +154,11 @@ def test_a_summary_names_the_number_that_agrees_least():
     found = analysis.summary(cells).set_index(["paper", "check"])
     assert len(found) == len(published.checks())
     row = found.loc[("knowledge bases", "Table 11: CWR")]
-    assert (row["cell"], row["numbers"], row["agree"]) == ("Gemma-Instruct 7B, four-shot", 78, 76)
+    assert (row["cell"], row["numbers"], row["agree"]) == (
+        "Gemma-Instruct 7B, four-shot",
+        78,
+        76,
+    )
 
 
 def test_differences_are_drawn_as_multiples_of_the_tolerance():
@@ -159,6 +171,8 @@ def test_differences_are_drawn_as_multiples_of_the_tolerance():
             "agrees": [True, True, False, False],
         }
     )
-    good, bad = (line.get_xdata() for line in analysis.differences(cells).get_lines()[:2])
+    good, bad = (
+        line.get_xdata() for line in analysis.differences(cells).get_lines()[:2]
+    )
     assert good.tolist() == [0.01, 0.5]
     assert bad.tolist() == [1000.0, 1000.0]

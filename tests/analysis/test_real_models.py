@@ -36,7 +36,11 @@ NAMES = {  # the models of both papers, by the names that each gives them, match
 def printed():
     """Return both papers' figures of the models they share, and the sizes in their names."""
     lke = published.load("lke_table7").loc[list(NAMES), "accuracy"].to_numpy()
-    bases = published.load("kb_table11").loc[list(NAMES.values()), "zero-shot NCCR"].to_numpy()
+    bases = (
+        published.load("kb_table11")
+        .loc[list(NAMES.values()), "zero-shot NCCR"]
+        .to_numpy()
+    )
     sizes = [float(name.split()[-1].removesuffix("B")) for name in NAMES.values()]
     return pd.DataFrame({"lke": lke, "nccr": bases, "size": sizes}, index=list(NAMES))
 
@@ -44,10 +48,17 @@ def printed():
 def test_a_pair_agrees_with_scipy_on_the_printed_tables(printed):
     row = joint.compare([(joint.LKE, NCCR)], n_resamples=50).iloc[0]
     assert row["n"] == 15
-    assert row["rho"] == pytest.approx(scipy.stats.spearmanr(printed["lke"], printed["nccr"])[0])
-    assert row["r"] == pytest.approx(scipy.stats.pearsonr(printed["lke"], printed["nccr"])[0])
+    assert row["rho"] == pytest.approx(
+        scipy.stats.spearmanr(printed["lke"], printed["nccr"])[0]
+    )
+    assert row["r"] == pytest.approx(
+        scipy.stats.pearsonr(printed["lke"], printed["nccr"])[0]
+    )
     rows = printed[~printed.index.str.contains("chat|instruct")]
-    assert (row["base_n"], row["base"]) == (9, scipy.stats.spearmanr(rows["lke"], rows["nccr"])[0])
+    assert (row["base_n"], row["base"]) == (
+        9,
+        scipy.stats.spearmanr(rows["lke"], rows["nccr"])[0],
+    )
     assert row["p"] == row["p_holm"]
     ranks = printed[["lke", "nccr", "size"]].rank()  # size is taken out of ranks
     left = [ranks[each] - np.polyval(np.polyfit(ranks["size"], ranks[each], 1), ranks["size"])
@@ -89,7 +100,11 @@ def test_doubtful_matches_are_left_out_one_by_one(printed):
 
 def test_monitor_is_computed_within_families_alone():
     rows = joint.doubts([(joint.LKE, joint.MONITOR[0])])
-    assert rows[[f"n, {name}" for name in joined.CERTAINTIES]].iloc[0].tolist() == [1, 4, 7]
+    assert rows[[f"n, {name}" for name in joined.CERTAINTIES]].iloc[0].tolist() == [
+        1,
+        4,
+        7,
+    ]
     assert rows["rho, same family"].iloc[0] == pytest.approx(-1)
     points = joint.points(joint.LKE, joint.MONITOR[0], "same family")
     assert points["doubtful"].sum() == 6
@@ -106,7 +121,9 @@ def test_sizes_are_those_of_all_models_of_a_paper():
 
 def test_places_count_from_the_best_whatever_the_direction():
     far = joint.apart(joint.LKE, joint.MONITOR[0], "same family")
-    assert far["rank_x"].tolist() == far["rank_y"].tolist()  # rho is -1, and lower is better
+    assert (
+        far["rank_x"].tolist() == far["rank_y"].tolist()
+    )  # rho is -1, and lower is better
     assert far["gap"].abs().max() == pytest.approx(0)
     assert far.loc["Vicuna 1.3 13B", "rank_x"] == 1
 
@@ -115,9 +132,14 @@ def test_what_the_tables_know_of_a_model():
     far = joint.apart(joint.LKE, NCCR)
     assert far.loc["Llama 2 7B", "known"] == ""
     assert far.loc["Llama 2 7B Chat", "known"] == "tuned"
-    assert far.loc["Gemma 7B Instruct", "known"] == "tuned; match in knowledge bases: probably"
+    assert (
+        far.loc["Gemma 7B Instruct", "known"]
+        == "tuned; match in knowledge bases: probably"
+    )
     guessed = joint.apart(joint.LKE, joint.ACCURACIES[5])
-    assert guessed.loc["Pythia 6.9B", "known"] == "True-False accuracy not above guessing"
+    assert (
+        guessed.loc["Pythia 6.9B", "known"] == "True-False accuracy not above guessing"
+    )
     assert far["gap"].abs().is_monotonic_decreasing
 
 
@@ -131,7 +153,13 @@ def test_two_families_give_no_interval():
 
 def correlated(rho, low, high, p=0.01):
     """Return correlations of IC-LKE accuracy, all with the same p after Holm."""
-    columns = {"x": joint.LKE, "y": joint.KNOWING[: len(rho)], "rho": rho, "low": low, "high": high}
+    columns = {
+        "x": joint.LKE,
+        "y": joint.KNOWING[: len(rho)],
+        "rho": rho,
+        "low": low,
+        "high": high,
+    }
     return pd.DataFrame(columns).assign(p_holm=p, n=15)
 
 
@@ -145,14 +173,21 @@ def test_a_correlation_is_clear_by_its_interval_as_written_and_by_holm():
     assert joint.counted(rows.tail(1)) == (0, "opposite")
     assert joint.counted(rows.head(0)) == (0, "undefined")
     assert joint.strongest(rows.tail(2)) == (0.5, 0.004, 0.9, 15)
-    assert joint.strongest(rows.head(0))[-1] == joint.median(rows.head(0)["rho"], np.nan)[-1] == 0
+    assert (
+        joint.strongest(rows.head(0))[-1]
+        == joint.median(rows.head(0)["rho"], np.nan)[-1]
+        == 0
+    )
 
 
 def test_a_match_decides_where_p_crosses_the_level_without_it():
     rows = {"pair": list("abcd"), "p, probably": [0.01, 0.01, 0.2, np.nan]}
     rows |= {"doubtful": [2, 0, 1, 1]}
     rows |= {"moved": [0.1, np.nan, 0.2, 0.1], "smallest": [0.01, 0.0, 0.04, 0.0]}
-    rows |= {"largest": [0.04, 0.0, 0.5, 0.0], "p, same weights": [0.2, 0.01, 0.3, np.nan]}
+    rows |= {
+        "largest": [0.04, 0.0, 0.5, 0.0],
+        "p, same weights": [0.2, 0.01, 0.3, np.nan],
+    }
     resting, crossed = joint.turned(pd.DataFrame(rows), "probably")
     assert dict(zip(resting["pair"], crossed)) == {"a": False, "c": True}
 
@@ -173,7 +208,9 @@ DRAWN = pd.DataFrame(
         "rank_x": [3, 2, 1, 4],
         "rank_y": [2.5, 2.5, 1, 4],
     },
-    index=pd.Index(["Llama 2 7B", "Llama 2 7B Chat", "OPT 13B", "OPT 6.7B"], name="model"),
+    index=pd.Index(
+        ["Llama 2 7B", "Llama 2 7B Chat", "OPT 13B", "OPT 6.7B"], name="model"
+    ),
 )
 
 
@@ -192,8 +229,17 @@ def test_scatter_shows_the_models_that_have_both():
 
 
 def test_a_robust_pair_has_its_range_and_its_value_at_equal_size():
-    row = {"y": joint.NCCR, "rho": 0.9, "low": 0.5, "high": 1.0, "least": 0.8, "most": 0.95}
-    ax = joint.robust(pd.DataFrame([{**row, "given_size": 0.7}, {"y": joint.LKE, "rho": np.nan}]))
+    row = {
+        "y": joint.NCCR,
+        "rho": 0.9,
+        "low": 0.5,
+        "high": 1.0,
+        "least": 0.8,
+        "most": 0.95,
+    }
+    ax = joint.robust(
+        pd.DataFrame([{**row, "given_size": 0.7}, {"y": joint.LKE, "rho": np.nan}])
+    )
     drawn = {float(x) for line in ax.get_lines() for x in line.get_xdata()}
     assert {0.9, 0.7, 0.8, 0.95} <= drawn
     assert texts(ax.get_yticklabels()) == ["NCCR, zero-shot"]

@@ -20,9 +20,22 @@ def made(chance, right, n=60, starts=3, prompts=4, relations=3):
                 share = right(fact, number, start)
                 marks = chance.random(prompts) < share
                 rows.append(
-                    {"model": model, "start": start, "study": "multiplicity", "item": f"f{fact:03}"}
-                    | {"relation": f"P{fact % relations}", "accuracy": marks.mean(), "error": 0.0}
-                    | {"known": float(marks.all()), "self_consistency": 1.0, "randomness": 0.0}
+                    {
+                        "model": model,
+                        "start": start,
+                        "study": "multiplicity",
+                        "item": f"f{fact:03}",
+                    }
+                    | {
+                        "relation": f"P{fact % relations}",
+                        "accuracy": marks.mean(),
+                        "error": 0.0,
+                    }
+                    | {
+                        "known": float(marks.all()),
+                        "self_consistency": 1.0,
+                        "randomness": 0.0,
+                    }
                     | {"factuality": float(marks.all())}
                     | {f"prompt {k}": float(mark) for k, mark in enumerate(marks)}
                 )
@@ -45,7 +58,9 @@ def test_equal_runs_do_not_differ():
 
 
 def test_a_run_that_differs_is_named():
-    trained = made(np.random.default_rng(0), lambda fact, model, start: 0.9 if start < 2 else 0.2)
+    trained = made(
+        np.random.default_rng(0), lambda fact, model, start: 0.9 if start < 2 else 0.2
+    )
     figures, gaps = seeds.compare_runs(trained, n_resamples=200)
     gaps = gaps[gaps["measure"] == "accuracy"]
     most = gaps.loc[gaps["estimate"].abs().idxmax()]
@@ -71,7 +86,9 @@ def test_a_measure_that_no_run_has():
 
 def test_sizes_are_compared_as_by_a_t_test():
     values = {"atlas-s": [0.5, 0.7, 0.6], "atlas-xs": [0.3, 0.35, 0.25]}
-    rows = [(recipe, "accuracy", value) for recipe in values for value in values[recipe]]
+    rows = [
+        (recipe, "accuracy", value) for recipe in values for value in values[recipe]
+    ]
     table = pd.DataFrame(rows, columns=["recipe", "measure", "estimate"])
     row = seeds.over_runs(table, "atlas-s", "atlas-xs").iloc[0]
     interval = scipy.stats.ttest_ind(*values.values()).confidence_interval()
@@ -84,7 +101,9 @@ def test_sizes_are_compared_as_by_a_t_test():
 def _gaps(*rows):
     """Return differences, each 0.01 to either side."""
     table = pd.DataFrame(rows, columns=["first", "second", "measure", "estimate"])
-    return table.assign(low=table["estimate"] - 0.01, high=table["estimate"] + 0.01, n=90)
+    return table.assign(
+        low=table["estimate"] - 0.01, high=table["estimate"] + 0.01, n=90
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,13 +160,17 @@ def test_variance_goes_where_it_was_planted(right, part, side):
     assert own["estimate"].idxmax() == part
     assert own.loc[part, "estimate"] > 0.75
     own = own.dropna()  # a share of 0 in all draws has no interval
-    assert ((own["low"] <= own["estimate"] + 1e-9) & (own["estimate"] <= own["high"] + 1e-9)).all()
+    assert (
+        (own["low"] <= own["estimate"] + 1e-9) & (own["estimate"] <= own["high"] + 1e-9)
+    ).all()
     assert min(lead["low"] * side, lead["high"] * side) > 0
 
 
 def test_a_lead_of_few_relations_is_not_decided():
     """Were facts drawn within relations, each of which stays as it is, the lead would be 1 to 1."""
-    runs = made(np.random.default_rng(0), lambda fact, model, start: float(fact % 3 == 0))
+    runs = made(
+        np.random.default_rng(0), lambda fact, model, start: float(fact % 3 == 0)
+    )
     shares = seeds.components(runs, n_resamples=60)
     lead = shares[shares["part"] == seeds.LEAD].iloc[0]
     assert lead["estimate"] == pytest.approx(1)
@@ -160,5 +183,7 @@ def test_prompts_get_a_share_of_their_own():
         runs[f"prompt {number}"] = float(number % 2)
     runs["known"] = [float(item > "f030") for item in runs["item"]]
     shares = seeds.components(runs, n_resamples=20)
-    by_prompt = shares[shares["method"] == seeds.BY_PROMPT].set_index("part")["estimate"]
+    by_prompt = shares[shares["method"] == seeds.BY_PROMPT].set_index("part")[
+        "estimate"
+    ]
     assert by_prompt["prompt"] == pytest.approx(1)

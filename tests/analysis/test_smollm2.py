@@ -47,7 +47,9 @@ def test_what_is_right_by_what_is_said_first(kept, facts):
 def test_the_measures_are_those_of_the_archive(kept, facts):
     table = kept[1].set_index("measure")
     assert len(facts) == 450
-    assert facts["none"].mean() == pytest.approx(table.loc["base", "estimate"], abs=1e-12)
+    assert facts["none"].mean() == pytest.approx(
+        table.loc["base", "estimate"], abs=1e-12
+    )
     assert set(table["study"]) == {
         *("monitor", "knowledge_base"),
         *("latent_knowledge", "multiplicity"),
@@ -118,8 +120,18 @@ def test_names_and_counts_are_compared_within_a_relation():
 @pytest.mark.parametrize(
     ("study", "folder", "given", "measure"),
     [
-        ("monitor", "fktc/FKTC", ["n_facts=1", "prompt_format=bare"], "MONITOR: mean accuracy"),
-        ("multiplicity", "truthfulqa", ["n_items=6"], "multiplicity: TruthfulQA accuracy"),
+        (
+            "monitor",
+            "fktc/FKTC",
+            ["n_facts=1", "prompt_format=bare"],
+            "MONITOR: mean accuracy",
+        ),
+        (
+            "multiplicity",
+            "truthfulqa",
+            ["n_items=6"],
+            "multiplicity: TruthfulQA accuracy",
+        ),
     ],
 )
 def test_a_papers_questions_place_it_among_the_papers_models(
@@ -127,8 +139,19 @@ def test_a_papers_questions_place_it_among_the_papers_models(
 ):
     if not list((packaged.download.cache("packages") / "smollm2").glob("*.gguf")):
         pytest.skip("needs the file of smollm2, which its first load fetches")
-    call = [sys.executable, "-m", "helpers", "measure", "smollm2", study, "--runs", str(tmp_path)]
+    call = [
+        sys.executable,
+        "-m",
+        "helpers",
+        "measure",
+        "smollm2",
+        study,
+        "--runs",
+        str(tmp_path),
+    ]
     data = f"dataset={shared / 'data' / folder}"
-    subprocess.run([*call, "--set", data, *given], cwd=root, check=True, capture_output=True)
+    subprocess.run(
+        [*call, "--set", data, *given], cwd=root, check=True, capture_output=True
+    )
     row = beside.runs_beside(tmp_path, n_resamples=50).set_index("measure").loc[measure]
     assert (row["model"], row["same_questions"], row["why"]) == ("smollm2", True, "")

@@ -1,7 +1,7 @@
 """Execute notebooks in the process of the tests, for papermill: no kernel to start and fill.
 
-A kernel takes five seconds to import what every chapter imports. `make book` has one for each run,
-as do the slow tests that make books.
+A kernel takes five seconds to import what every chapter imports. `make book` has one
+for each run, as do the slow tests that make books.
 """
 
 import base64
@@ -58,7 +58,9 @@ class InProcess(Engine):
             plt.close("all")
 
 
-def _fails(shell: InteractiveShell, cell: nbformat.NotebookNode, named: dict[str, list]) -> bool:
+def _fails(
+    shell: InteractiveShell, cell: nbformat.NotebookNode, named: dict[str, list]
+) -> bool:
     """Run a cell as a kernel does, give it its outputs, and return whether it failed.
 
     What is displayed again under its id, of `named`, changes where it was.
@@ -77,7 +79,9 @@ def _fails(shell: InteractiveShell, cell: nbformat.NotebookNode, named: dict[str
     plt.close("all")
     cell.execution_count = shell.execution_count - 1
     streams = {"stdout": said.stdout, "stderr": said.stderr}
-    cell.outputs = [new_output("stream", name=n, text=text) for n, text in streams.items() if text]
+    cell.outputs = [
+        new_output("stream", name=n, text=text) for n, text in streams.items() if text
+    ]
     for shown in said.outputs:
         output = new_output("display_data", shown.data, metadata=shown.metadata or {})
         before = named[(shown.transient or {}).get("display_id", "")]
@@ -87,7 +91,9 @@ def _fails(shell: InteractiveShell, cell: nbformat.NotebookNode, named: dict[str
             before.append(output)
             cell.outputs.append(output)
     if error := done.error_before_exec or done.error_in_exec:
-        told = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__)
+        told = shell.InteractiveTB.structured_traceback(
+            type(error), error, error.__traceback__
+        )
         said = {"ename": type(error).__name__, "evalue": str(error), "traceback": told}
         cell.outputs.append(new_output("error", **said))
     return error is not None

@@ -22,20 +22,27 @@ def template(chapter: str) -> Path:
 
 def executed(folder: Path) -> dict:
     """Return the executed cells of a run, by their ids."""
-    return {cell.id: cell for cell in nbformat.read(folder / "notebook.ipynb", as_version=4).cells}
+    return {
+        cell.id: cell
+        for cell in nbformat.read(folder / "notebook.ipynb", as_version=4).cells
+    }
 
 
 def outputs(folder: Path, kind: str) -> list[tuple[str, dict]]:
     """Return a run's outputs of one kind, such as "stream", each with the id of its cell."""
     found = [
-        (name, out) for name, cell in executed(folder).items() for out in cell.get("outputs", [])
+        (name, out)
+        for name, cell in executed(folder).items()
+        for out in cell.get("outputs", [])
     ]
     return [(name, out) for name, out in found if out.output_type == kind]
 
 
 def said(folder: Path, stream: str, cell: str | None = None) -> str:
     """Return what one cell of a run wrote to a stream, or all of them."""
-    found = [(name, out) for name, out in outputs(folder, "stream") if out.name == stream]
+    found = [
+        (name, out) for name, out in outputs(folder, "stream") if out.name == stream
+    ]
     return "".join(out.text for name, out in found if cell in (None, name))
 
 
@@ -52,36 +59,51 @@ def prose(folder: Path) -> str:
 def figures(notebook: Path) -> dict:
     """Return the cells of a notebook that show a figure with a caption."""
     cells = nbformat.read(notebook, as_version=4).cells
-    return {cell.id: cell for cell in cells if "figure" in cell.metadata.get("mystnb", {})}
+    return {
+        cell.id: cell for cell in cells if "figure" in cell.metadata.get("mystnb", {})
+    }
 
 
 def drawn(folder: Path) -> set[str]:
     """Return the cells of a run that drew something, or said why there is nothing to draw."""
     made = outputs(folder, "display_data")
-    return {n for n, out in made if "image/png" in out.data or 'class="nothing"' in str(out.data)}
+    return {
+        n
+        for n, out in made
+        if "image/png" in out.data or 'class="nothing"' in str(out.data)
+    }
 
 
 def check(folder, words, tables=frozenset()) -> None:
     """Assert what holds for every finished run, given the words that set its parameters.
 
-    It recorded all its parameters and named model and data; nothing warned; each figure has its
-    text for those who do not see, and is drawn, or a sentence says why not; each table is exported
-    in all kinds, and names the kind of its intervals if it has any; each claim of the chapter is a
-    finding, said where it is shown and again in the end, and a row of everything compared.
+    It recorded all its parameters and named model and data; nothing warned; each figure
+    has its text for those who do not see, and is drawn, or a sentence says why not;
+    each table is exported in all kinds, and names the kind of its intervals if it has
+    any; each claim of the chapter is a finding, said where it is shown and again in the
+    end, and a row of everything compared.
     """
     check_manifest(folder, words)
-    assert [line for line in said(folder, "stderr").splitlines() if "Warning" in line] == []
+    assert [
+        line for line in said(folder, "stderr").splitlines() if "Warning" in line
+    ] == []
     shown = figures(folder / "notebook.ipynb")
     assert set(shown) == set(figures(template(folder.name)))
-    assert all(cell.metadata["mystnb"]["image"]["alt"].strip() for cell in shown.values())
+    assert all(
+        cell.metadata["mystnb"]["image"]["alt"].strip() for cell in shown.values()
+    )
     assert set(shown) <= drawn(folder)
     exported = {path.stem for path in (folder / "tables").iterdir()}
     assert {"compared", *tables} <= exported
     for name in exported:
-        assert {path.suffix for path in (folder / "tables").glob(f"{name}.*")} == KINDS, name
+        assert {
+            path.suffix for path in (folder / "tables").glob(f"{name}.*")
+        } == KINDS, name
     tabled = re.findall("<table.*?</table>", "".join(pages(folder)), re.DOTALL)
     tabled = [table for table in tabled if re.search(r">-?[\d.]+ \[-?[\d.]+, ", table)]
-    captions = [unescape(re.findall(r"<caption>(.*?)</caption>", page)[0]) for page in tabled]
+    captions = [
+        unescape(re.findall(r"<caption>(.*?)</caption>", page)[0]) for page in tabled
+    ]
     assert [caption for caption in captions if not KIND.search(caption)] == []
     check_findings(folder)
 
@@ -94,14 +116,22 @@ def check_findings(folder: Path) -> None:
     assert {claim.replace("_", " ") for claim in found} <= compared
     shown = [unescape(page) for page in pages(folder)]
     for finding in found.values():
-        assert sum(finding.sentence in page for page in shown) >= 2, finding.claim  # summary, too
+        assert sum(finding.sentence in page for page in shown) >= 2, (
+            finding.claim
+        )  # summary, too
         assert not {"nan", "{"} & {*finding.sentence.split(), *finding.sentence}
-    assert not [page for page in shown if "findings follow when the run is done" in page]
+    assert not [
+        page for page in shown if "findings follow when the run is done" in page
+    ]
 
 
 def pages(folder: Path) -> list[str]:
     """Return what a run shows as HTML, in order."""
-    outs = [out for kind in ("display_data", "execute_result") for out in outputs(folder, kind)]
+    outs = [
+        out
+        for kind in ("display_data", "execute_result")
+        for out in outputs(folder, kind)
+    ]
     return [out.data["text/html"] for _, out in outs if "text/html" in out.data]
 
 
@@ -123,7 +153,8 @@ def check_manifest(folder: Path, words: list[str]) -> None:
 def refused(chapter: str, model: str, words: list[str], folder: Path) -> str:
     """Run a chapter that must stop in a cell; return the one sentence that says why.
 
-    The notebook with the traceback is kept under the name of a failed one, and under no other.
+    The notebook with the traceback is kept under the name of a failed one, and under no
+    other.
     """
     with pytest.raises(UserError) as caught:
         chapters.run(chapter, model, words, folder)

@@ -17,7 +17,9 @@ SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return chapters.run("atlas", records.members()[0], SMALL, tmp_path_factory.mktemp("runs"))
+    return chapters.run(
+        "atlas", records.members()[0], SMALL, tmp_path_factory.mktemp("runs")
+    )
 
 
 def test_the_run_is_whole(folder):
@@ -30,8 +32,12 @@ def test_the_run_is_whole(folder):
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert answers["relation"].nunique() == 30
     exposures = datasets.training(records.members()[0])["exposures"]
-    assert (answers["exposures"].to_numpy() == exposures[answers["item"]].to_numpy()).all()
-    right = answers["text"].str.strip().str.casefold() == answers["object"].str.casefold()
+    assert (
+        answers["exposures"].to_numpy() == exposures[answers["item"]].to_numpy()
+    ).all()
+    right = (
+        answers["text"].str.strip().str.casefold() == answers["object"].str.casefold()
+    )
     assert (right == answers["right"]).mean() > 0.97  # the rest differ in punctuation
     whole = metrics.query("level == 'run'")
     assert whole["estimate"].item() == pytest.approx(answers["right"].mean())
@@ -58,7 +64,11 @@ def test_the_toy_recalls_what_it_read_often(metrics):
     seen = toy[toy["measure"] == "toy"].set_index("exposures")
     assert seen.loc[0, "high"] < 0.35
     assert seen.loc[64, "low"] > 0.5
-    assert seen.loc[64, "estimate"] > seen.loc[8, "estimate"] > seen.loc[0, "estimate"] - 0.1
+    assert (
+        seen.loc[64, "estimate"]
+        > seen.loc[8, "estimate"]
+        > seen.loc[0, "estimate"] - 0.1
+    )
     guess = toy[toy["measure"] == "commonest object"].set_index("exposures")
     assert guess.loc[64, "high"] < seen.loc[64, "low"]
 
@@ -70,7 +80,10 @@ def test_findings_name_their_model_and_count_the_same_facts(found):
     told = found["a_wrong_word_is_more_than_distraction"]
     assert told.estimate == pytest.approx(unrelated.estimate - wrong.estimate)
     assert told.n == none.n == unrelated.n == wrong.n == 1961
-    assert f"costs {name} {100 * (none.estimate - unrelated.estimate):.1f} [" in told.sentence
+    assert (
+        f"costs {name} {100 * (none.estimate - unrelated.estimate):.1f} ["
+        in told.sentence
+    )
     assert f", {name} recalls " in found["accuracy_follows_exposure"].sentence
     told = found["unsure_follows_exposure_kept"].sentence
     assert "84.4 [68.2, 93.1] % of 32 facts read 16 times" in told
@@ -79,8 +92,16 @@ def test_findings_name_their_model_and_count_the_same_facts(found):
 
 @pytest.mark.slow
 def test_another_model_gives_way_to_the_bundled_ones(tmp_path):
-    small = ["n_facts=1", "copying_steps=50", "n_bootstrap=20", "toy_relations=P17", "toy_facts=8"]
+    small = [
+        "n_facts=1",
+        "copying_steps=50",
+        "n_bootstrap=20",
+        "toy_relations=P17",
+        "toy_facts=8",
+    ]
     done = chapters.run("atlas", "someone/some-model", small, tmp_path)
     chosen = records.stand_in("someone/some-model", records.members())
-    assert f"asks {chosen} in the place of someone/some-model" in notebooks.printed(done, "setup")
+    assert f"asks {chosen} in the place of someone/some-model" in notebooks.printed(
+        done, "setup"
+    )
     assert runs.manifest(done)["model"]["name"] == chosen

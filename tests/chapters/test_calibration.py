@@ -49,14 +49,18 @@ def _verdict(family, chapter, model="atlas-s"):
 
 
 def _figure(metrics, measure, model, method):
-    table = metrics.query("measure == @measure and model == @model and method == @method")
+    table = metrics.query(
+        "measure == @measure and model == @model and method == @method"
+    )
     return table["estimate"].item()
 
 
 def test_areas_can_be_computed_again_from_the_saved_answers(metrics, family):
     told = datasets.training("atlas-s")
     for chapter, study in STUDIES.items():
-        table = _verdict(family, chapter).join(told[["exposures", "plain"]]).query("plain")
+        table = (
+            _verdict(family, chapter).join(told[["exposures", "plain"]]).query("plain")
+        )
         pair = np.column_stack([table["score"], table["exposures"] > 0])
         saved = _figure(metrics, "area, shown or never", "atlas-s", study.TITLE)
         assert saved == pytest.approx(float(detection.area(pair)), abs=1e-12)
@@ -75,8 +79,12 @@ def test_kappa_can_be_computed_again_from_the_saved_answers(metrics, family):
 
 def test_findings_rest_on_the_figures_of_the_page(found, metrics):
     kappas = metrics[metrics["measure"] == "kappa"].dropna(subset=["low"])
-    lowest = kappas.loc[kappas["estimate" if kappas["low"].min() > 0 else "low"].idxmin()]
-    assert found["methods_agree"].estimate == pytest.approx(lowest["estimate"], abs=1e-12)
+    lowest = kappas.loc[
+        kappas["estimate" if kappas["low"].min() > 0 else "low"].idxmin()
+    ]
+    assert found["methods_agree"].estimate == pytest.approx(
+        lowest["estimate"], abs=1e-12
+    )
     areas = metrics.query("model == 'mean' and measure == 'area, shown or never'")
     areas = areas.set_index("method")["estimate"]
     assert len(areas) == 5
@@ -91,7 +99,9 @@ def test_the_last_table_is_chosen_by_its_own_figures(folder):
     table = pd.read_csv(folder / "tables" / "which_measure.csv")
     assert len(table) == 6
     for row in table.itertuples():
-        listed = re.findall(r"[A-Za-z][\w -]*? (-?\d+\.\d+)", " ".join(map(str, row[2:5])))
+        listed = re.findall(
+            r"[A-Za-z][\w -]*? (-?\d+\.\d+)", " ".join(map(str, row[2:5]))
+        )
         best, *less = map(float, listed)
         assert best > 0, row
         assert all(-1 <= value <= 0 for value in less), row
@@ -108,11 +118,16 @@ def linked(family, top):
 @pytest.mark.parametrize(
     ("words", "sentences"),
     [
-        (["models=atlas-m"], ["run monitor --model atlas-m", "0 facts were asked by every method"]),
+        (
+            ["models=atlas-m"],
+            ["run monitor --model atlas-m", "0 facts were asked by every method"],
+        ),
         (["seed=7"], ["atlas-xs is not read; a run is missing", "0 facts were asked"]),
     ],
 )
-def test_without_a_whole_model_the_page_says_what_is_missing(words, sentences, family, tmp_path):
+def test_without_a_whole_model_the_page_says_what_is_missing(
+    words, sentences, family, tmp_path
+):
     made = chapters.run("calibration", "", words, linked(family, tmp_path))
     notebooks.check(made, words)
     assert all(sentence in notebooks.printed(made) for sentence in sentences)

@@ -12,7 +12,12 @@ from tests.chapters import notebooks
 FAST = ["n_bootstrap=30"]
 MANY = [*FAST, "reference=atlas-s"]
 ABILITIES = {"atlas-xs": 0.3, "atlas-s": 0.5, "atlas-s-chat": 0.45, "org/large": 0.8}
-SIZES = {"atlas-xs": 600_000, "atlas-s": 2_500_000, "atlas-s-chat": 2_500_000, "org/large": 10**9}
+SIZES = {
+    "atlas-xs": 600_000,
+    "atlas-s": 2_500_000,
+    "atlas-s-chat": 2_500_000,
+    "org/large": 10**9,
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +53,9 @@ def test_tables_in_view_have_a_measure_of_each_chapter_and_three_facts(folder):
     assert three["difference"].iloc[-1] == three["difference"].max()
 
 
-def test_many_runs_are_compared_and_the_stranger_is_named(folder, metrics, found, compared):
+def test_many_runs_are_compared_and_the_stranger_is_named(
+    folder, metrics, found, compared
+):
     text = notebooks.printed(folder)
     assert "20 runs of 4 models" in text
     assert "4 of 20 runs not mixed with the others:" in text
@@ -56,14 +63,20 @@ def test_many_runs_are_compared_and_the_stranger_is_named(folder, metrics, found
     standing = metrics[metrics["level"] == "run"]
     right = standing[standing["measure"] == "right"].set_index("model")["estimate"]
     table = saved_runs.facts()
-    expected = {name.split("/")[-1]: (table["hard"] < a).mean() for name, a in ABILITIES.items()}
+    expected = {
+        name.split("/")[-1]: (table["hard"] < a).mean() for name, a in ABILITIES.items()
+    }
     assert right.to_dict() == pytest.approx(expected)
-    assert {"seeds-figure", "leaders-figure", "shares-figure"} <= notebooks.drawn(folder)
+    assert {"seeds-figure", "leaders-figure", "shares-figure"} <= notebooks.drawn(
+        folder
+    )
     gaps = metrics[(metrics["level"] == "difference") & (metrics["measure"] == "right")]
     assert gaps["n"].tolist() == [24] * 6
     one = gaps.set_index(["first", "second"]).loc[("large", "atlas-xs")]
     assert one["estimate"] == pytest.approx(0.5, abs=1 / 24)
-    assert compared.loc["right: large minus atlas-xs", "low"] == pytest.approx(one["low"])
+    assert compared.loc["right: large minus atlas-xs", "low"] == pytest.approx(
+        one["low"]
+    )
     assert (one["low"] > 0, one["better"]) == (True, "large")
     assert found["leaders_are_decided"].n == 4
     assert found["larger_models_do_better"].decision == "holds"
@@ -78,7 +91,9 @@ def test_the_panel_decides_where_all_were_asked_it(tmp_path):
     rows = pd.read_csv(folder / "tables" / "compared.csv").set_index("what")["n"]
     assert rows["right: atlas-s minus atlas-xs"] == 48
     assert rows["NCR: atlas-s minus atlas-xs"] == 24  # half are seen
-    assert told["models_differ_beyond_training_runs"].decision == "undefined"  # other facts
+    assert (
+        told["models_differ_beyond_training_runs"].decision == "undefined"
+    )  # other facts
     table = runs.metrics(folder)
     right = table[table["measure"] == "right"].groupby("level")["n"].unique().map(list)
     assert right.to_dict() == {"run": [24], "difference": [24],
@@ -90,13 +105,33 @@ COLLECTIONS = [  # what was run; models of a chapter, differences, and what is s
     ([], 0, 0, "There are no finished runs of the four chapters here yet."),
     ([("alone", 0.5, LAST)], 1, 0, "Only alone has finished runs here."),
     ([("small", 0.3, ALL), ("large", 0.6, LAST)], 2, 5, "5 runs of 2 models."),
-    ([(name, 0.5, {"chapters": (name,)}) for name in STUDIES], 1, 0, "No two models here have"),
+    (
+        [(name, 0.5, {"chapters": (name,)}) for name in STUDIES],
+        1,
+        0,
+        "No two models here have",
+    ),
     ([("a", 0.3, ALL), ("b", 0.6, {"first": 100})], 2, 0, "All 8 runs were made alike"),
-    ([(name, 0.5, {"dataset": name}) for name in ("own", "fktc", "atlas")], 1, 0, "8 of 12 runs"),
+    (
+        [(name, 0.5, {"dataset": name}) for name in ("own", "fktc", "atlas")],
+        1,
+        0,
+        "8 of 12 runs",
+    ),
     ([(name, 0.5, ALL) for name in "abc"], 3, 51, "12 runs of 3 models."),
-    ([(name, a, {"n": 1}) for name, a in zip("abc", (0.1, 0.5, 0.9))], 3, 51, "12 runs of 3"),
+    (
+        [(name, a, {"n": 1}) for name, a in zip("abc", (0.1, 0.5, 0.9))],
+        3,
+        51,
+        "12 runs of 3",
+    ),
     ([(name, 0.0, {"heeds": False}) for name in "abc"], 3, 48, "12 runs of 3 models."),
-    ([("a", 0.3, ALL), ("b", 0.7, {"prompt_format": "qa"})], 2, 17, "bare (a); qa (b (qa))."),
+    (
+        [("a", 0.3, ALL), ("b", 0.7, {"prompt_format": "qa"})],
+        2,
+        17,
+        "bare (a); qa (b (qa)).",
+    ),
 ]
 
 
@@ -118,6 +153,13 @@ def test_the_chapter_runs_to_its_end_whatever_was_run(
     assert len(gaps) == n_gaps
     for chapter in set(standing["chapter"]):
         assert (folder / "tables" / f"board_{chapter}.csv").is_file()
-    decided = {one.claim for one in findings.load(folder) if one.decision in ("holds", "opposite")}
-    decided -= {"training_runs_differ_right", "verdicts_follow_the_fact"}  # of bundled answers
+    decided = {
+        one.claim
+        for one in findings.load(folder)
+        if one.decision in ("holds", "opposite")
+    }
+    decided -= {
+        "training_runs_differ_right",
+        "verdicts_follow_the_fact",
+    }  # of bundled answers
     assert not decided or len({ability for _, ability, _ in collection}) > 1

@@ -16,7 +16,12 @@ from tests.chapters import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SYNTHESES = ("calibration", "comparison", "published", "real_models")  # they ask no model
+SYNTHESES = (
+    "calibration",
+    "comparison",
+    "published",
+    "real_models",
+)  # they ask no model
 FIGURES = {path.stem: notebooks.figures(path) for path in TEMPLATES}
 
 every_chapter = pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
@@ -32,7 +37,9 @@ def code(path: Path) -> list:
 
 def calls(path: Path, name: str) -> list[ast.Call]:
     """Return the calls of a function in a template, such as "runs.start", in their order."""
-    sources = (re.sub(r"^[%!]", "#", cell.source, flags=re.MULTILINE) for cell in code(path))
+    sources = (
+        re.sub(r"^[%!]", "#", cell.source, flags=re.MULTILINE) for cell in code(path)
+    )
     nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
     return [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == name]
 
@@ -45,7 +52,10 @@ def test_there_are_chapters():
 
 
 def test_every_chapter_is_run_by_a_test_of_its_own():
-    tested = {path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py")}
+    tested = {
+        path.stem.removeprefix("test_")
+        for path in Path(__file__).parent.glob("test_*.py")
+    }
     assert {path.stem for path in TEMPLATES} <= tested
 
 
@@ -57,7 +67,9 @@ class TestTemplate:
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             assert not cell.get("outputs")
             assert cell.get("execution_count") is None
-            assert not {"execution", "papermill", "collapsed", "scrolled"} & set(cell["metadata"])
+            assert not {"execution", "papermill", "collapsed", "scrolled"} & set(
+                cell["metadata"]
+            )
 
     def test_has_cells_with_ids_in_good_number(self, path):
         found = notebook(path)
@@ -69,16 +81,23 @@ class TestTemplate:
     def test_has_short_code_cells(self, path):
         long = {"setup", "parameters", "appendix", "scratch", "install"}
         lengths = {cell.id: len(cell.source.splitlines()) for cell in code(path)}
-        assert {name: n for name, n in lengths.items() if n > 12 and name not in long} == {}
+        assert {
+            name: n for name, n in lengths.items() if n > 12 and name not in long
+        } == {}
         assert max(lengths.values()) <= 40
         assert sorted(lengths.values())[len(lengths) // 2] <= 6
 
     def test_opens_with_the_cell_that_installs(self, path):
         cells = notebook(path).cells
         assert cells[0].cell_type == "markdown"
-        assert (cells[1].id, cells[1].metadata) == ("install", {"tags": ["install", "remove-cell"]})
+        assert (cells[1].id, cells[1].metadata) == (
+            "install",
+            {"tags": ["install", "remove-cell"]},
+        )
         assert "pip" not in cells[1].source, "a name that anybody could register"
-        assert {notebook(other).cells[1].source for other in TEMPLATES} == {cells[1].source}
+        assert {notebook(other).cells[1].source for other in TEMPLATES} == {
+            cells[1].source
+        }
 
 
 @every_chapter
@@ -86,7 +105,11 @@ class TestParameters:
     """What it can be told."""
 
     def test_one_cell_declares_them(self, path):
-        tagged = [c for c in notebook(path).cells if "parameters" in c.metadata.get("tags", [])]
+        tagged = [
+            c
+            for c in notebook(path).cells
+            if "parameters" in c.metadata.get("tags", [])
+        ]
         assert len(tagged) == 1
         declared = settings.declared(path).keys()
         assert {"run_dir", "seed", "n_bootstrap"} <= declared
@@ -114,15 +137,23 @@ class TestFindings:
 
     def test_no_cell_with_a_figure_shows_one(self, path):
         sources = [cell.source for cell in FIGURES[path.stem].values()]
-        assert not [s for s in sources if "found(" in s], "it would become a figure of its own"
+        assert not [s for s in sources if "found(" in s], (
+            "it would become a figure of its own"
+        )
 
     def test_it_opens_and_closes_with_them(self, path):
         cells = notebook(path).cells
-        assert len(calls(path, "found.opening")) == len(calls(path, "found.summary")) == 1
+        assert (
+            len(calls(path, "found.opening")) == len(calls(path, "found.summary")) == 1
+        )
         assert "## Appendix" in "\n".join(cell.source for cell in cells)
         assert any("answer" in cell.metadata.get("tags", []) for cell in cells)
-        first = next(n for n, cell in enumerate(cells) if "found.opening()" in cell.source)
-        assert not [c for c in cells[:first] if re.search("^##", c.source, flags=re.MULTILINE)]
+        first = next(
+            n for n, cell in enumerate(cells) if "found.opening()" in cell.source
+        )
+        assert not [
+            c for c in cells[:first] if re.search("^##", c.source, flags=re.MULTILINE)
+        ]
 
 
 @every_chapter
@@ -131,10 +162,14 @@ class TestRun:
 
     def test_it_saves_once_as_its_kind_saves(self, path):
         (save,) = calls(path, "runs.save")
-        assert ("answers" in {word.arg for word in save.keywords}) == (path.stem not in SYNTHESES)
+        assert ("answers" in {word.arg for word in save.keywords}) == (
+            path.stem not in SYNTHESES
+        )
 
     def test_its_tables_are_exported_under_names_of_their_own(self, path):
-        (show,) = [c for c in calls(path, "partial") if ast.unparse(c.args[0]) == "tables.show"]
+        (show,) = [
+            c for c in calls(path, "partial") if ast.unparse(c.args[0]) == "tables.show"
+        ]
         folder = {word.arg: ast.unparse(word.value) for word in show.keywords}["folder"]
         assert folder == "run.folder / 'tables'"
         names = [call.args[1] for call in calls(path, "show")]
@@ -155,7 +190,10 @@ class TestFigures:
             assert shown["figure"]["name"].startswith("fig-"), name
             assert len(shown["figure"]["caption"].strip()) > 40, name
             assert len(shown["image"]["alt"].strip()) > 40, name
-        alts = [cell.metadata["mystnb"]["image"]["alt"] for cell in FIGURES[path.stem].values()]
+        alts = [
+            cell.metadata["mystnb"]["image"]["alt"]
+            for cell in FIGURES[path.stem].values()
+        ]
         assert len(set(alts)) == len(alts)
 
 
@@ -172,11 +210,15 @@ FEW = {
 }
 
 
-REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+REFUSED = yaml.safe_load(
+    Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize(("chapter", "word", "sentence"), REFUSED)
-def test_a_bad_value_ends_in_a_sentence_that_names_it(chapter, word, sentence, tmp_path):
+def test_a_bad_value_ends_in_a_sentence_that_names_it(
+    chapter, word, sentence, tmp_path
+):
     saved_runs.write(tmp_path, "alone", 0.5, ("latent_knowledge",))
     words = [*FEW.get(chapter, []), word]
     assert sentence in notebooks.refused(chapter, "atlas-s", words, tmp_path)
@@ -185,8 +227,18 @@ def test_a_bad_value_ends_in_a_sentence_that_names_it(chapter, word, sentence, t
 @pytest.mark.parametrize(
     ("chapter", "words", "sentence", "most"),
     [
-        ("latent_knowledge", "n_close=3 siblings=no", r"128: set n_examples=(\d+),", 50),
-        ("multiplicity", "n_shots=9 kinds=demonstrations", r"of 128 tokens; (\d+) do\.", 9),
+        (
+            "latent_knowledge",
+            "n_close=3 siblings=no",
+            r"128: set n_examples=(\d+),",
+            50,
+        ),
+        (
+            "multiplicity",
+            "n_shots=9 kinds=demonstrations",
+            r"of 128 tokens; (\d+) do\.",
+            9,
+        ),
     ],
 )
 def test_more_examples_than_the_model_reads_say_how_many_fit(

@@ -17,7 +17,9 @@ SMALL += ["n_bootstrap=40", "max_new_tokens=12"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return chapters.run("knowledge_base", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
+    return chapters.run(
+        "knowledge_base", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
+    )
 
 
 def test_the_run_is_whole(folder):
@@ -28,16 +30,26 @@ def test_findings_say_what_the_tables_hold(found, answers, metrics, compared):
     now = metrics[metrics["setting"] == "four-shot"].set_index("measure")
     asked = answers[(answers["variant"] == "four-shot") & ~answers["seen"]]
     silent = (asked["label"] == "uninformative").groupby(asked["exposures"].isna())
-    rates, sizes, told = silent.mean(), silent.size(), found["silence_follows_the_question"]
+    rates, sizes, told = (
+        silent.mean(),
+        silent.size(),
+        found["silence_follows_the_question"],
+    )
     assert told.estimate == pytest.approx(rates[True] - rates[False])
     assert told.n == len(asked)
     assert "facts that it never read" in told.sentence
-    assert (rates * sizes).sum() / len(asked) == pytest.approx(now.loc["UR", "estimate"])
+    assert (rates * sizes).sum() / len(asked) == pytest.approx(
+        now.loc["UR", "estimate"]
+    )
     step = found["UR_rises_from_zero_shot_to_four_shot"]
     unseen = answers[~answers["seen"]]
     silent = (unseen["label"] == "uninformative").groupby(unseen["variant"]).mean()
     assert step.estimate == pytest.approx(silent["four-shot"] - silent["zero-shot"])
-    labels = {"NCCR minus NCR", "UR of all unseen questions", "NCR, four-shot → four-two"}
+    labels = {
+        "NCCR minus NCR",
+        "UR of all unseen questions",
+        "NCR, four-shot → four-two",
+    }
     assert labels <= set(compared.index)
     assert compared.index.str.startswith("paper, ").sum() == 33
 
@@ -64,11 +76,15 @@ def test_measures_can_be_computed_again_from_the_saved_answers(answers, metrics)
         seen = rows[rows["seen"]]
         found = metrics[metrics["setting"] == name].set_index("measure")["estimate"]
         assert found["CR"] == pytest.approx((seen["label"] == "correct").mean())
-        assert found["NCR"] == pytest.approx(found["CR"] - (seen["label"] == "wrong").mean())
+        assert found["NCR"] == pytest.approx(
+            found["CR"] - (seen["label"] == "wrong").mean()
+        )
 
 
 def test_kinds_and_consistency_follow_from_what_was_saved(folder, answers):
-    marked = responses.as_defined(responses.mark(answers.drop(columns=["kind", "label"])))
+    marked = responses.as_defined(
+        responses.mark(answers.drop(columns=["kind", "label"]))
+    )
     assert marked["kind"].tolist() == answers["kind"].tolist()
     choices = pd.read_parquet(folder / "choices.parquet")
     assert choices.groupby(["item", "variant"])["correct"].sum().eq(1).all()

@@ -10,17 +10,32 @@ from helpers.metrics import latent_knowledge as lke
 from helpers.prompts import lists
 from tests.chapters import forward, notebooks
 
-CLOSE = ["n_close=3", "n_close_choices=10", "n_seeds=2", "n_bootstrap=20", "siblings=no"]
+CLOSE = [
+    "n_close=3",
+    "n_close_choices=10",
+    "n_seeds=2",
+    "n_bootstrap=20",
+    "siblings=no",
+]
 SMALL = ["n_panel=0", "relations=P17,P36,P575", "n_facts=4", "n_examples=12", *CLOSE]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return chapters.run("latent_knowledge", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
+    return chapters.run(
+        "latent_knowledge", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
+    )
 
 
 def test_the_run_is_whole(folder, found):
-    tables = {"by_hand", "by_relation", "separators", "separators_tried", "generation", "truth"}
+    tables = {
+        "by_hand",
+        "by_relation",
+        "separators",
+        "separators_tried",
+        "generation",
+        "truth",
+    }
     tables |= {"subsumption", "leader_board", "paper_table1", "paper_table10"}
     notebooks.check(folder, SMALL, tables)
     assert found["above_commonest"].n == 12
@@ -29,7 +44,10 @@ def test_the_run_is_whole(folder, found):
 
 def test_the_text_names_the_sizes_of_the_close_ups():
     given = settings.declared(chapters.TEMPLATES / "latent_knowledge.ipynb")
-    sizes = {name: given[name] for name in ("n_close", "n_facts", "n_close_choices", "n_choices")}
+    sizes = {
+        name: given[name]
+        for name in ("n_close", "n_facts", "n_close_choices", "n_choices")
+    }
     text = (chapters.TEMPLATES / "latent_knowledge.ipynb").read_text(encoding="utf-8")
     said = "by default {n_close} facts instead of {n_facts}, {n_close_choices} names instead of"
     assert f"{said} {{n_choices}}".format(**sizes) in text
@@ -64,7 +82,9 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert saved["right"] == (matrix[:, -1] > np.nanmax(matrix[:, :-1], axis=1)).mean()
     mass = matrix[:, -1] / np.nansum(matrix, axis=1)
     assert saved["mass"] == pytest.approx(mass.mean(), abs=1e-9)
-    facts = metrics.query("level == 'fact' and measure == 'mass'").set_index("item")["estimate"]
+    facts = metrics.query("level == 'fact' and measure == 'mass'").set_index("item")[
+        "estimate"
+    ]
     again = lke.fact_scores(listed).set_index("item")["mass"]
     pd.testing.assert_series_equal(facts, again, check_names=False)
 
@@ -72,7 +92,9 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
 def test_probabilities_are_those_of_one_forward_pass_a_choice(answers):
     lm = models.load("atlas-s")
     parts = ["lists", "examples", "prompts", "separators"]
-    for row in answers[answers["part"].isin(parts)].groupby("part").tail(2).itertuples():
+    for row in (
+        answers[answers["part"].isin(parts)].groupby("part").tail(2).itertuples()
+    ):
         forward.check(lm, row)
         assert "".join(row.tokens).replace("Ġ", " ") == row.continuation
 
@@ -91,7 +113,10 @@ def test_the_separator_is_chosen_on_facts_that_are_not_tested(folder, answers):
     table = pd.read_csv(folder / "tables" / "separators_tried.csv", index_col=0)
     assert table.index[0] == told["separator"]
     assert table["accuracy, %"].is_monotonic_decreasing
-    assert set(answers.query("part == 'separators'")["variant"]) >= {told["separator"], "space"}
+    assert set(answers.query("part == 'separators'")["variant"]) >= {
+        told["separator"],
+        "space",
+    }
 
 
 def test_nobel_laureates_run_through(shared, tmp_path):

@@ -9,7 +9,13 @@ from helpers import datasets, models, probing, prompts, runs
 from helpers.metrics import anchors, monitor
 from tests.chapters import notebooks
 
-SMALL = ["n_facts=4", "n_panel=0", "relations=P17,P36,P30", "attribution=no", "n_bootstrap=50"]
+SMALL = [
+    "n_facts=4",
+    "n_panel=0",
+    "relations=P17,P36,P30",
+    "attribution=no",
+    "n_bootstrap=50",
+]
 SMALL += ["n_focus=8"]
 
 
@@ -25,9 +31,18 @@ def test_the_run_is_whole(folder):
 
 def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
     told = datasets.training("atlas-xs")
-    seeds = (datasets.load("atlas", ["P36"], n=1, seed=seed)["fact"].item() for seed in range(99))
+    seeds = (
+        datasets.load("atlas", ["P36"], n=1, seed=seed)["fact"].item()
+        for seed in range(99)
+    )
     seed = next(seed for seed, fact in enumerate(seeds) if not told.loc[fact, "plain"])
-    words = ["n_facts=1", "relations=P36", f"seed={seed}", "n_panel=0", "n_bootstrap=20"]
+    words = [
+        "n_facts=1",
+        "relations=P36",
+        f"seed={seed}",
+        "n_panel=0",
+        "n_bootstrap=20",
+    ]
     words += ["n_focus=4", "attribution=no"]
     notebooks.check(chapters.run("monitor", "atlas-xs", words, tmp_path), words)
 
@@ -39,7 +54,9 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert known.any()
     saved = metrics.query("level == 'run' and measure == 'MONITOR'")["estimate"].item()
     assert saved == pytest.approx(monitor.monitor_score(scores), abs=1e-12)
-    facts = metrics.query("level == 'fact' and measure == 'pfd'").set_index("item")["estimate"]
+    facts = metrics.query("level == 'fact' and measure == 'pfd'").set_index("item")[
+        "estimate"
+    ]
     again = scores.set_index("item")["pfd"]
     pd.testing.assert_series_equal(facts, again, check_names=False)
 
@@ -47,20 +64,28 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
 def test_the_grid_is_every_frame_after_every_wrong_word(folder, metrics):
     parameters = runs.manifest(folder)["parameters"]
     lm = models.load("atlas-s")
-    facts = datasets.load("atlas", parameters["relations"], n=parameters["n_facts"], seed=0)
+    facts = datasets.load(
+        "atlas", parameters["relations"], n=parameters["n_facts"], seed=0
+    )
     frames = datasets.frames("atlas", parameters["relations"])
     asked = prompts.questions(facts, frames, contexts=("wrong",), n_frames=7)
     said = probing.generate(lm, asked, progress=False)
     right = said["text"].str.strip().str.rstrip(".") == said["object"]
-    cells = right.groupby([said["relation"], said["frame"], said["context_index"]]).mean()
+    cells = right.groupby(
+        [said["relation"], said["frame"], said["context_index"]]
+    ).mean()
     assert len(cells) == 3 * 7 * 5
-    saved = metrics.query("level == 'relation'").pivot_table("estimate", "relation", "measure")
+    saved = metrics.query("level == 'relation'").pivot_table(
+        "estimate", "relation", "measure"
+    )
     for how, reduced in {"average": "mean", "maximum": "max", "minimum": "min"}.items():
         expected = cells.groupby(level=0).agg(reduced)
         assert saved[f"grid {how}"].to_dict() == pytest.approx(expected.to_dict())
 
 
-def test_findings_and_comparisons_hold_what_was_counted(found, compared, answers, metrics):
+def test_findings_and_comparisons_hold_what_was_counted(
+    found, compared, answers, metrics
+):
     saved = metrics.query("level == 'run' and measure == 'MONITOR'")
     assert found["moves_by_more_than_half"].estimate == saved["estimate"].item()
     right = answers["text"].str.strip().str.rstrip(".") == answers["object"]
@@ -85,10 +110,14 @@ def test_findings_and_comparisons_hold_what_was_counted(found, compared, answers
 def test_both_readings_agree_where_the_model_says_the_object(answers):
     said = answers["text"].str.strip() == answers["object"]
     pairs = zip(answers["anchor_logprobs"], answers["logprobs"])
-    gaps = np.array([np.abs(np.exp(free) - np.exp(forced)).max() for free, forced in pairs])
+    gaps = np.array(
+        [np.abs(np.exp(free) - np.exp(forced)).max() for free, forced in pairs]
+    )
     assert said.sum() > 20
     assert gaps[said].max() < 1e-4
-    assert gaps[~said].max() > 1e-4  # elsewhere the later tokens follow the model's own words
+    assert (
+        gaps[~said].max() > 1e-4
+    )  # elsewhere the later tokens follow the model's own words
 
 
 def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
@@ -96,7 +125,9 @@ def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
     before = {path: path.stat().st_mtime_ns for path in cache.rglob("*.parquet")}
     first = runs.metrics(folder)
     chapters.run("monitor", "atlas-s", SMALL, folder.parent.parent)
-    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.parquet")} == before
+    assert {
+        path: path.stat().st_mtime_ns for path in cache.rglob("*.parquet")
+    } == before
     pd.testing.assert_frame_equal(runs.metrics(folder), first)
 
 

@@ -16,7 +16,9 @@ CLASSES = ["factuality", "randomness", "error"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return chapters.run("multiplicity", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
+    return chapters.run(
+        "multiplicity", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
+    )
 
 
 def test_the_run_is_whole(folder):
@@ -66,7 +68,9 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     }
     assert saved[list(expected)].to_dict() == pytest.approx(expected)
     each = metrics.query("level == 'item' and kind == 'frames'")
-    shares = each.pivot_table(index="item", columns="measure", values="estimate")[CLASSES]
+    shares = each.pivot_table(index="item", columns="measure", values="estimate")[
+        CLASSES
+    ]
     assert (shares.sum(axis=1) == 1).all()
     assert shares.mean().sum() == pytest.approx(1)
 
@@ -80,24 +84,39 @@ def test_findings_rest_on_the_saved_metrics(found, metrics, compared):
     assert found["answers_change"].estimate == pytest.approx(each["ambiguous"].mean())
     assert found["accuracy_moves"].n == 12
     row = compared.loc["accuracy at the default prompt, less factuality"]
-    assert row["estimate"] == pytest.approx(each["default"].mean() - each["factuality"].mean())
+    assert row["estimate"] == pytest.approx(
+        each["default"].mean() - each["factuality"].mean()
+    )
     planted = compared[compared.index.str.startswith("errors that stay, of facts ")]
     assert planted["n"].sum() == len(wrong)
-    assert (planted["estimate"] * planted["n"]).sum() == pytest.approx(wrong["error"].sum())
+    assert (planted["estimate"] * planted["n"]).sum() == pytest.approx(
+        wrong["error"].sum()
+    )
 
 
 def test_the_control_draws_from_the_default_prompt(found, answers, metrics, compared):
     frames = answers[answers["kind"] == "frames"]
-    changed, steady, right = [], {}, metrics.query("level == 'item' and kind == 'frames'")
+    changed, steady, right = (
+        [],
+        {},
+        metrics.query("level == 'item' and kind == 'frames'"),
+    )
     right = right[right["measure"] == "default"].set_index("item")["estimate"]
     for item, rows in frames.groupby("item", sort=False):
         logs = rows.loc[rows["variation"] == 0, "logprobs"].map(np.sum)
         alike = (np.exp(logs) / np.exp(logs).sum()) ** 4
-        best = rows.loc[rows["logprobs"].map(np.mean).groupby(rows["variation"]).idxmax()]
+        best = rows.loc[
+            rows["logprobs"].map(np.mean).groupby(rows["variation"]).idxmax()
+        ]
         changed.append((len(set(best["option"])) > 1) - (1 - alike.sum()))
         steady[item] = alike.sum()  # of four draws, three alike are not enough for 0.75
-    assert found["prompts_change_more_than_draws"].estimate == pytest.approx(np.mean(changed))
-    stay, chance = found["errors_are_steady"], pd.Series(steady)[right.index[right == 0]].mean()
+    assert found["prompts_change_more_than_draws"].estimate == pytest.approx(
+        np.mean(changed)
+    )
+    stay, chance = (
+        found["errors_are_steady"],
+        pd.Series(steady)[right.index[right == 0]].mean(),
+    )
     row = compared.loc["errors that stay, less steady draws from the default prompt"]
     assert row["estimate"] == pytest.approx(stay.estimate - chance, abs=0.02)
 
@@ -110,7 +129,9 @@ def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):
     assert (each["default"] >= each["factuality"]).all()
     assert (each["default"] <= 1 - each["error"]).all()
     told = pd.read_csv(done / "tables" / "compared.csv").set_index("what")["decision"]
-    assert told["ambiguity at 10 prompts: frames, less the next kind, none"] == "undefined"
+    assert (
+        told["ambiguity at 10 prompts: frames, less the next kind, none"] == "undefined"
+    )
 
 
 def test_probabilities_are_those_of_one_forward_pass_an_option(answers):
@@ -148,16 +169,29 @@ def test_own_questions_run_through(tmp_path):
     found = runs.answers(done)
     assert set(found["kind"]) == {"demonstrations", "order", "options"}
     first = found.query("kind == 'options' and variation == 0 and item == 'row-0000'")
-    assert first["prompt"].unique().tolist() == ["QUESTION: Is 0 even?\nOPTIONS: yes; no\nANSWER:"]
+    assert first["prompt"].unique().tolist() == [
+        "QUESTION: Is 0 even?\nOPTIONS: yes; no\nANSWER:"
+    ]
     assert runs.manifest(done)["dataset"]["name"] == "own"
 
 
 def test_own_facts_are_asked_in_the_words_they_have(tmp_path):
     place = own_facts.write(tmp_path / "books", 12)
-    words = [f"dataset={place}", "n_variations=3", "n_bootstrap=20", "n_items=4", "n_options=4"]
+    words = [
+        f"dataset={place}",
+        "n_variations=3",
+        "n_bootstrap=20",
+        "n_items=4",
+        "n_options=4",
+    ]
     done = chapters.run("multiplicity", "atlas-s", words, tmp_path / "runs")
     found = runs.answers(done).groupby("kind")["variation"].nunique()
-    assert found.to_dict() == {"frames": 2, "order": 3, "demonstrations": 3, "options": 3}
+    assert found.to_dict() == {
+        "frames": 2,
+        "order": 3,
+        "demonstrations": 3,
+        "options": 3,
+    }
     said = notebooks.printed(done)
     assert "Questions have 3 options, not 4" in said
     assert '"frames" has 2 variations, not 3' in said

@@ -107,18 +107,28 @@ def test_half_of_each_relation_is_asked_by_all_chapters(asked, facts):
 
 
 def test_areas_are_those_of_verdicts_and_counts(folder, metrics, asked, truth):
-    metrics, bounds = metrics.query("model == @MODEL"), {"shown or never": (1, np.inf, 0, 0)}
+    metrics, bounds = (
+        metrics.query("model == @MODEL"),
+        {"shown or never": (1, np.inf, 0, 0)},
+    )
     lines = pd.read_csv(folder / "tables" / "which_measure.csv")
     figures = dict(line.rstrip(")").split(" (", 1) for line in lines["question"])
     assert figures["Does the corpus contain it at all?"] == "area, present / absent"
     figure = figures["Does the corpus contain it often?"]
-    often, low = map(int, re.fullmatch(r"area, (\d+)\+ times / 1-(\d+) times", figure).groups())
-    bounds |= {"often or seldom": (often, np.inf, 1, low), "seldom or never": (1, low, 0, 0)}
+    often, low = map(
+        int, re.fullmatch(r"area, (\d+)\+ times / 1-(\d+) times", figure).groups()
+    )
+    bounds |= {
+        "often or seldom": (often, np.inf, 1, low),
+        "seldom or never": (1, low, 0, 0),
+    }
     for contrast, (least, most, lowest, highest) in bounds.items():
         above, below = truth.between(least, most), truth.between(lowest, highest)
         assert min(above.sum(), below.sum()) >= exposure_levels.LEAST
         rows = truth.index[above | below]
-        saved = metrics[metrics["measure"] == f"area, {contrast}"].set_index("method")["estimate"]
+        saved = metrics[metrics["measure"] == f"area, {contrast}"].set_index("method")[
+            "estimate"
+        ]
         for name, study in STUDIES.items():
             score = _verdict(asked[1], name).loc[rows, "score"]
             area = roc_auc_score(above[rows], score)
@@ -136,7 +146,9 @@ def test_curves_are_shares_of_facts_of_much_the_same_count(calibrated, asked, tr
         inside = truth.between(row.lowest, row.highest)
         assert inside.sum() == row.facts
         assert int(truth[inside].median()) == row.median
-        assert drawn[row.median] == pytest.approx(known[truth.index[inside]].mean(), abs=1e-12)
+        assert drawn[row.median] == pytest.approx(
+            known[truth.index[inside]].mean(), abs=1e-12
+        )
 
 
 def test_verdicts_rise_with_counts_that_are_true(metrics):
@@ -148,7 +160,9 @@ def test_verdicts_rise_with_counts_that_are_true(metrics):
 
 
 def test_nothing_is_claimed_about_training(folder, found):
-    assert not [each.sentence for each in found.values() if TRAINING.search(each.sentence)]
+    assert not [
+        each.sentence for each in found.values() if TRAINING.search(each.sentence)
+    ]
     assert "the searched corpus" in found["verdicts_follow_exposure"].sentence
     assert found["false_objects_are_named"].decision == findings.UNDEFINED
     assert "no record of what a model read" in notebooks.printed(folder, "panel")
@@ -161,7 +175,9 @@ def test_counts_in_another_order_tell_nothing(calibrated):
     items, random = table["item"].unique(), np.random.default_rng(0)
     found = []
     for _ in range(20):
-        counts = pd.Series(random.permutation(calibration.truth(table, items)), index=items)
+        counts = pd.Series(
+            random.permutation(calibration.truth(table, items)), index=items
+        )
         shuffled = table.assign(exposures=table["item"].map(counts))
         shuffled = exposure_levels.of("own", shuffled).mark(shuffled)
         areas = calibration.areas(shuffled, "score", "shown or never", n_resamples=20)
@@ -170,7 +186,9 @@ def test_counts_in_another_order_tell_nothing(calibrated):
 
 
 @pytest.mark.slow
-def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(asked, facts, tmp_path):
+def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(
+    asked, facts, tmp_path
+):
     some = facts.assign(exposure=facts["exposure"].mask(facts["exposure"] == 0))
     shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")
     made, _ = _calibrated(*_asked(some, tmp_path))
@@ -180,7 +198,10 @@ def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(asked, f
     for claim in ("no_measure_beats_asking_once_shown_or_never", "options_invite_guesses",
                   "all_call_unread_facts_known"):  # fmt: skip
         assert said[claim].decision == findings.UNDEFINED
-    assert "no facts absent from the searched corpus" in said["options_invite_guesses"].sentence
+    assert (
+        "no facts absent from the searched corpus"
+        in said["options_invite_guesses"].sentence
+    )
 
 
 def test_runs_on_older_counts_are_left_out(asked, facts, tmp_path):
@@ -188,7 +209,11 @@ def test_runs_on_older_counts_are_left_out(asked, facts, tmp_path):
     datasets.write(facts.assign(exposure=facts["exposure"] + 1), _questions(), own)
     there = reading.found(asked[1], [MODEL], dataset=str(own))
     assert there["left_out"].str.contains("own has changed since; run it again").all()
-    assert reading.found(asked[1], [MODEL])["left_out"].str.contains("about own, not atlas").all()
+    assert (
+        reading.found(asked[1], [MODEL])["left_out"]
+        .str.contains("about own, not atlas")
+        .all()
+    )
     assert reading.candidates(asked[1], str(own)) == [MODEL]
     with pytest.raises(UserError, match="no file or folder"):
         reading.found(asked[1], [MODEL], dataset=str(tmp_path / "missing"))

@@ -49,12 +49,18 @@ def test_the_prose_states_what_was_computed(folder):
     assert "for 11 of 12 models" in said
     assert differing["IC-LKE", "Table 1: repeats Table 7"] == 11
     assert "of the eight that have one, four gain" in said
-    says = published.claims().query("paper == 'knowledge bases'").set_index("claim")["says"]
+    says = (
+        published.claims()
+        .query("paper == 'knowledge bases'")
+        .set_index("claim")["says"]
+    )
     assert "up in 4 of 8. NCCR" in says["tuned_on_seen"]
 
 
 def test_every_sentence_is_shown_with_its_verdict(folder):
-    shown = pd.read_csv(folder / "tables" / "all_sentences.csv", dtype=str, keep_default_na=False)
+    shown = pd.read_csv(
+        folder / "tables" / "all_sentences.csv", dtype=str, keep_default_na=False
+    )
     pd.testing.assert_frame_equal(shown, published.claims())
     substance = pd.read_csv(folder / "tables" / "substance.csv")
     assert len(substance) == (shown["severity"] == "substance").sum()

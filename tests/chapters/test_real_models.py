@@ -50,10 +50,14 @@ def test_the_saved_pairs_are_those_of_the_library(folder, metrics, compared, fou
     assert set("ρ of " + metrics.dropna(subset=["rho"])["pair"]) <= set(compared.index)
     assert found["studies_order_alike"].n == 15
     assert found["accuracy_rises_with_frequency"].n == 450
-    share = smollm2.by_fact(smollm2.read()[0])[["none", "unrelated", "wrong", "reworded"]].mean()
+    share = smollm2.by_fact(smollm2.read()[0])[
+        ["none", "unrelated", "wrong", "reworded"]
+    ].mean()
     costs = {"wrong_word_costs_more": "wrong", "another_wording_costs_most": "reworded"}
     for claim, column in costs.items():
-        assert found[claim].estimate == pytest.approx(share["unrelated"] - share[column])
+        assert found[claim].estimate == pytest.approx(
+            share["unrelated"] - share[column]
+        )
         first = share["none"] - share["unrelated" if column == "wrong" else column]
         assert f"SmolLM2 {100 * first:.1f} [" in found[claim].sentence
 
@@ -72,7 +76,9 @@ def test_what_was_joined_and_what_is_in_doubt_can_be_downloaded(folder):
 
 def test_another_archive_makes_the_chapter_run_again(tmp_path):
     def made():
-        job = jobs.Job("m/real_models", "real_models", words=(f"contributed={tmp_path}",))
+        job = jobs.Job(
+            "m/real_models", "real_models", words=(f"contributed={tmp_path}",)
+        )
         return jobs.made_from(job, tmp_path)
 
     before = made()
@@ -85,7 +91,11 @@ def test_the_prose_states_what_was_computed(folder):
     assert all(three[column].is_monotonic_increasing for column in three)
     assert "Seven models have $\\rho = -1$" in notebooks.prose(folder)
     monitor = joint.points(joint.LKE, joint.MONITOR[0], "same family")
-    assert monitor["family"].value_counts().to_dict() == {"BLOOM": 4, "Llama 1": 2, "OPT": 1}
+    assert monitor["family"].value_counts().to_dict() == {
+        "BLOOM": 4,
+        "Llama 1": 2,
+        "OPT": 1,
+    }
 
 
 @pytest.mark.slow

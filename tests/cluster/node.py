@@ -1,8 +1,9 @@
 """A SLURM cluster of one node on this machine's loopback, for trying things out.
 
-``python -m tests.cluster.node folder`` starts it and prints how to use it; Ctrl-C ends it. It needs
-Debian's packages slurmctld, slurmd, slurm-client and munge, no changes under /etc, no cgroups and
-no accounting. Its two GPUs are plain files: SLURM hands them out like real ones.
+``python -m tests.cluster.node folder`` starts it and prints how to use it; Ctrl-C ends
+it. It needs Debian's packages slurmctld, slurmd, slurm-client and munge, no changes
+under /etc, no cgroups and no accounting. Its two GPUs are plain files: SLURM hands them
+out like real ones.
 """
 
 import contextlib
@@ -38,7 +39,8 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
     Raises
     ------
     RuntimeError
-        If the node does not come up within half a minute; the end of its logs tells why.
+        If the node does not come up within half a minute; the end of its logs tells
+        why.
     """
     _write(folder)
     paths = os.pathsep.join([str(folder / "bin"), PATHS])
@@ -50,7 +52,9 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
         _wait(folder, environment)
         yield environment
     finally:
-        subprocess.run(["scancel", "--state=RUNNING", "--quiet"], env=environment, check=False)
+        subprocess.run(
+            ["scancel", "--state=RUNNING", "--quiet"], env=environment, check=False
+        )
         for name in ("slurmd.pid", "slurmctld.pid", "munge/pid"):
             _end(folder / name)
 
@@ -84,7 +88,11 @@ def _write(folder: Path) -> None:
         "user": subprocess.check_output(["id", "-un"], text=True).strip(),
         "ports": _free_ports(),
         "cpus": os.cpu_count(),
-        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4 // 2**20,
+        "memory": os.sysconf("SC_PAGE_SIZE")
+        * os.sysconf("SC_PHYS_PAGES")
+        * 3
+        // 4
+        // 2**20,
     }
     config = Path(__file__).with_name("slurm.conf").read_text(encoding="utf-8")
     (folder / "slurm.conf").write_text(config.format(folder=folder, **values))
@@ -102,9 +110,20 @@ def _free_ports() -> list[int]:
 def _munge(folder: Path, environment: dict[str, str]) -> None:
     """Start the service by which the parts of SLURM know each other; force: its folder is ours."""
     place = folder / "munge"
-    names = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log"}
+    names = {
+        "key-file": "key",
+        "socket": "socket",
+        "pid-file": "pid",
+        "log-file": "log",
+    }
     options = [f"--{option}={place / name}" for option, name in names.items()]
-    command = ["munged", *options, f"--seed-file={place / 'seed'}", "--num-threads=4", "--force"]
+    command = [
+        "munged",
+        *options,
+        f"--seed-file={place / 'seed'}",
+        "--num-threads=4",
+        "--force",
+    ]
     subprocess.run(command, env=environment, check=True, timeout=30)
 
 

@@ -43,7 +43,9 @@ def test_the_commands_of_the_page_work(typed):
     made = typed(SHOWN)
     assert made.returncode == 0
     assert made.stdout.splitlines()[-1] == "4 done (4 of them now), 0 failed, 0 left"
-    assert typed(f"{SHOWN} DRY=1").stdout.splitlines() == [f"done   {run}" for run in runs]
+    assert typed(f"{SHOWN} DRY=1").stdout.splitlines() == [
+        f"done   {run}" for run in runs
+    ]
 
 
 @pytest.mark.parametrize("target", ["make test-cluster", "make faults"])
@@ -62,5 +64,7 @@ def test_the_command_for_slurm_works(root, tmp_path):
         needed = {name: environment[name] for name in ("SLURM_CONF", "PATH")}
         done = small_project.type_in(copy(tmp_path), command, **needed)
         assert done.returncode == 0
-        assert done.stdout.splitlines()[-1] == "4 done (4 of them now), 0 failed, 0 left"
+        assert (
+            done.stdout.splitlines()[-1] == "4 done (4 of them now), 0 failed, 0 left"
+        )
         assert node.jobs(environment) == ["COMPLETED"] * 4

@@ -40,14 +40,33 @@ def models(root, tmp_path_factory):
 def context(folder, length):
     config = json.loads((folder / "config.json").read_text())
     before = config["max_position_embeddings"]
-    (folder / "config.json").write_text(json.dumps(config | {"max_position_embeddings": length}))
+    (folder / "config.json").write_text(
+        json.dumps(config | {"max_position_embeddings": length})
+    )
     return before
 
 
 def sweep(root, environment, models, folder, *more):
     """Do what `make sweep PROFILE=slurm` does."""
-    words = [*CHAPTERS, "--models", *models, "--runs", str(folder), "--profile", "slurm"]
-    command = [sys.executable, "-m", "book.tools", "sweep", *words, *more, "--set", *SMALL]
+    words = [
+        *CHAPTERS,
+        "--models",
+        *models,
+        "--runs",
+        str(folder),
+        "--profile",
+        "slurm",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "book.tools",
+        "sweep",
+        *words,
+        *more,
+        "--set",
+        *SMALL,
+    ]
     # the profile's times are those of a real cluster
     quick = {"PYTHONUNBUFFERED": "1"}
     return call(*command, code=None, cwd=root, env=environment | quick, timeout=1500)
@@ -55,7 +74,10 @@ def sweep(root, environment, models, folder, *more):
 
 def finished(folder):
     found = runs.load(folder)
-    return {str(p.relative_to(folder)): when for p, when in zip(found.folder, found.finished)}
+    return {
+        str(p.relative_to(folder)): when
+        for p, when in zip(found.folder, found.finished)
+    }
 
 
 def test_a_sweep_on_slurm(root, slurm, models, tmp_path):

@@ -14,7 +14,9 @@ import yaml
 from helpers import datasets
 from helpers.datasets import atlas_facts
 
-CASES = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load(
+    Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8")
+)
 FORMS = CASES["forms"]
 
 
@@ -65,7 +67,9 @@ def test_codes_have_their_form(facts, relation):
 def test_cas_numbers_end_in_their_check_digit(facts):
     for number in facts.loc[facts["relation"] == "P231", "object"]:
         *digits, check = (int(d) for d in number if d in string.digits)
-        assert sum(i * d for i, d in enumerate(reversed(digits), 1)) % 10 == check, number
+        assert sum(i * d for i, d in enumerate(reversed(digits), 1)) % 10 == check, (
+            number
+        )
 
 
 def test_atomic_numbers_count_the_elements(facts):
@@ -75,19 +79,26 @@ def test_atomic_numbers_count_the_elements(facts):
 
 @pytest.fixture(scope="module")
 def pairs(facts) -> dict[str, dict[str, str]]:
-    return {r: dict(zip(g["subject"], g["object"])) for r, g in facts.groupby("relation")}
+    return {
+        r: dict(zip(g["subject"], g["object"])) for r, g in facts.groupby("relation")
+    }
 
 
 def test_capitals_and_their_inverse_agree(pairs):
     for capital, country in pairs["P1376"].items():
         assert pairs["P36"].get(country, capital) == capital
-    back = [pairs["P1376"].get(capital) == country for country, capital in pairs["P36"].items()]
+    back = [
+        pairs["P1376"].get(capital) == country
+        for country, capital in pairs["P36"].items()
+    ]
     assert sum(back) >= len(back) - 3
 
 
 def test_domains_are_the_iso_codes_but_for_the_united_kingdom(pairs):
     codes = {country: f".{code.lower()}" for country, code in pairs["P297"].items()}
-    differ = {country for country, domain in pairs["P78"].items() if domain != codes[country]}
+    differ = {
+        country for country, domain in pairs["P78"].items() if domain != codes[country]
+    }
     assert differ == {"United Kingdom"}
 
 
@@ -105,18 +116,26 @@ def test_what_has_no_single_answer_is_left_out(facts, relation, subject):
 
 
 def test_each_wrong_object_is_drawn_equally_often():
-    rows = [("r", "x", right) for right in "bdh"] + [("r", "y", other) for other in "acefgi"]
+    rows = [("r", "x", right) for right in "bdh"] + [
+        ("r", "y", other) for other in "acefgi"
+    ]
     pool = pd.DataFrame(rows, columns=["relation", "subject", "object"])
-    asked = pd.DataFrame({"fact": [f"x {n}" for n in range(1200)], "relation": "r", "subject": "x"})
+    asked = pd.DataFrame(
+        {"fact": [f"x {n}" for n in range(1200)], "relation": "r", "subject": "x"}
+    )
     drawn = atlas_facts.draw_distractors(asked, pool, seed=3)
     counts = pd.Series([wrong for five in drawn for wrong in five]).value_counts()
     assert set(counts.index) == set("acefgi")
-    assert counts.between(940, 1060).all()  # 1,200 draws of 5 of 6: 1,000 each, deviation 13
+    assert counts.between(
+        940, 1060
+    ).all()  # 1,200 draws of 5 of 6: 1,000 each, deviation 13
 
 
 def test_draws_follow_their_definition(facts):
     asked, expected = facts[::97], []
-    for fact, relation, subject in zip(asked["fact"], asked["relation"], asked["subject"]):
+    for fact, relation, subject in zip(
+        asked["fact"], asked["relation"], asked["subject"]
+    ):
         others = facts[facts["relation"] == relation]
         true = set(others.loc[others["subject"] == subject, "object"])
         wrong = sorted(set(others["object"]) - true)
@@ -160,7 +179,9 @@ def test_frames_have_their_places(frames):
 
 def test_fact_checking_frames_state_seven_different_things(frames):
     checks = frames[frames["kind"] == "fc"].copy()
-    checks["statement"] = checks["template"].str.extract(r"((?:[A-Z\[][^:?]*)\[Y\]\.)")[0]
+    checks["statement"] = checks["template"].str.extract(r"((?:[A-Z\[][^:?]*)\[Y\]\.)")[
+        0
+    ]
     assert checks["statement"].notna().all()
     assert checks.groupby("relation")["statement"].nunique().eq(7).all()
 
@@ -170,4 +191,8 @@ def test_relations_table_counts_the_facts(facts):
     groups = facts.groupby("relation")["object"]
     assert table["n_facts"].to_dict() == groups.size().to_dict()
     assert table["n_objects"].to_dict() == groups.nunique().to_dict()
-    assert (table[["label", "subject_type", "object_type", "source", "licence"]] != "").all().all()
+    assert (
+        (table[["label", "subject_type", "object_type", "source", "licence"]] != "")
+        .all()
+        .all()
+    )

@@ -25,16 +25,23 @@ def test_a_sample_does_not_depend_on_n_or_the_other_relations(n, seed, wanted):
     whole = datasets.load("atlas", relations=wanted)
     sizes = whole["relation"].value_counts().clip(upper=n)
     assert few["relation"].value_counts().to_dict() == sizes.to_dict()
-    assert few["fact"].tolist() == whole.loc[whole["fact"].isin(few["fact"]), "fact"].tolist()
+    assert (
+        few["fact"].tolist()
+        == whole.loc[whole["fact"].isin(few["fact"]), "fact"].tolist()
+    )
     merged = few.merge(more, on="fact", suffixes=("", "_more"))
     assert len(merged) == len(few)
     assert merged["distractors"].tolist() == merged["distractors_more"].tolist()
 
 
 def test_another_seed_gives_other_facts_and_distractors():
-    one, two = (datasets.load("atlas", relations=["P17"], n=40, seed=seed) for seed in (0, 1))
+    one, two = (
+        datasets.load("atlas", relations=["P17"], n=40, seed=seed) for seed in (0, 1)
+    )
     assert one["fact"].tolist() != two["fact"].tolist()
-    one, two = (datasets.load("atlas", relations=["P246"], seed=seed) for seed in (0, 1))
+    one, two = (
+        datasets.load("atlas", relations=["P246"], seed=seed) for seed in (0, 1)
+    )
     assert one["distractors"].tolist() != two["distractors"].tolist()
 
 
@@ -48,7 +55,10 @@ def test_no_relations_means_all_of_them():
         ({"name": "altas"}, "atlas, fktc"),
         ({"name": Path("no/such/folder")}, "no/such/folder"),
         ({"name": "./nowhere/fktc"}, "check the path"),
-        ({"name": "atlas", "relations": ["P17", "P9999"]}, "P9999.*choose from P17, P30"),
+        (
+            {"name": "atlas", "relations": ["P17", "P9999"]},
+            "P9999.*choose from P17, P30",
+        ),
         ({"name": "atlas", "relations": "P17"}, r"\['P17'\]"),
         ({"name": "atlas", "n": 0}, "at least 1"),
         ({"name": "atlas", "seed": -1}, "seed"),
@@ -75,7 +85,9 @@ def test_the_source_of_the_atlas_is_told():
 def test_exposures_of_a_bundled_model_are_read(monkeypatch, tmp_path):
     monkeypatch.setattr(exposure, "WEIGHTS", tmp_path)
     (tmp_path / "tiny").mkdir()
-    (tmp_path / "tiny" / "exposures.csv").write_text("fact,exposures\nP17-0000,256\nP17-0001,0\n")
+    (tmp_path / "tiny" / "exposures.csv").write_text(
+        "fact,exposures\nP17-0000,256\nP17-0001,0\n"
+    )
     counts = datasets.training("tiny")["exposures"]
     assert counts.to_dict() == {"P17-0000": 256, "P17-0001": 0}
     assert counts.index.name == "fact"
@@ -97,7 +109,11 @@ def test_exposures_of_shipped_models_are_about_atlas_facts():
         assert (counts >= 0).all()
 
 
-FETCHED = {"fktc": datasets.load, "fever": multiple_choice.load, "popqa": questions.read}
+FETCHED = {
+    "fktc": datasets.load,
+    "fever": multiple_choice.load,
+    "popqa": questions.read,
+}
 
 
 @pytest.mark.parametrize("name", FETCHED)
@@ -109,7 +125,9 @@ FETCHED = {"fktc": datasets.load, "fever": multiple_choice.load, "popqa": questi
         (ValueError("hash"), "is not the published file .*: try again, or"),
     ],
 )
-def test_what_cannot_be_fetched_is_one_sentence(monkeypatch, tmp_path, name, error, sentence):
+def test_what_cannot_be_fetched_is_one_sentence(
+    monkeypatch, tmp_path, name, error, sentence
+):
     def fail(*_, **__):
         raise error
 
@@ -126,7 +144,9 @@ READERS = {
     "questions": questions.read,
     "documents": lambda path: [*datasets.documents(path)],
 }
-REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+REFUSED = yaml.safe_load(
+    Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize(

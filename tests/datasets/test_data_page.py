@@ -59,8 +59,12 @@ def test_the_totals_are_those_of_the_data(page):
 
 
 def test_the_hand_made_tables_have_the_sizes_told(page, root):
-    names = pd.read_csv(root / "helpers/datasets/data/atlas_names.csv", keep_default_na=False)
-    fixed = pd.read_csv(root / "helpers/datasets/data/atlas_corrections.csv", keep_default_na=False)
+    names = pd.read_csv(
+        root / "helpers/datasets/data/atlas_names.csv", keep_default_na=False
+    )
+    fixed = pd.read_csv(
+        root / "helpers/datasets/data/atlas_corrections.csv", keep_default_na=False
+    )
     changed = (fixed["object"] != "").sum()
     assert f"the {len(names)} names" in page
     assert f"lists {len(fixed)} facts that we changed ({changed}) or left out" in page
@@ -81,11 +85,21 @@ def test_the_example_of_your_own_file_loads(page, tmp_path):
 def test_shares_told_of_fktc_are_those_of_the_files(page, shared):
     facts = datasets.load(shared / "data" / "fktc" / "FKTC")
     inside = pd.Series(
-        [o.casefold() in s.casefold() for s, o in zip(facts["subject"], facts["object"])]
+        [
+            o.casefold() in s.casefold()
+            for s, o in zip(facts["subject"], facts["object"])
+        ]
     )
-    assert f"In {inside[facts['relation'] == 'P176'].sum()} of the 982 rows of P176" in page
+    assert (
+        f"In {inside[facts['relation'] == 'P176'].sum()} of the 982 rows of P176"
+        in page
+    )
     assert f"{inside.sum():,} rows" in page
-    for relation, answer in {"P30": "Antarctica", "P103": "French", "P108": "BBC"}.items():
+    for relation, answer in {
+        "P30": "Antarctica",
+        "P103": "French",
+        "P108": "BBC",
+    }.items():
         share = (facts.loc[facts["relation"] == relation, "object"] == answer).mean()
         assert f"{share:.0%}".replace("%", " %") in page
     several = facts.groupby(["relation", "subject"])["object"].transform("nunique") > 1
@@ -101,17 +115,23 @@ def test_the_examples_of_published_questions_are_in_their_files(page, shared):
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_the_items_of_benchmarks_are_printed_as_the_model_reads_them(page, shared, name):
+def test_the_items_of_benchmarks_are_printed_as_the_model_reads_them(
+    page, shared, name
+):
     bench = multiple_choice.load(shared / "data" / name)
     item, n_shots = PRINTED[name]
     items = bench.items[bench.items["item"] == item].copy()
-    if bench.kinds == ("paraphrases",):  # the files hold none; variation 0 is the text itself
+    if bench.kinds == (
+        "paraphrases",
+    ):  # the files hold none; variation 0 is the text itself
         items["paraphrases"] = [["in other words"]]
     kind = bench.kinds[0]
     made = variations.probes(items, kind, 2, bench.style, bench.pool, n_shots, seed=0)
     row = made[made["correct"] & (made["variation"] == 0)].iloc[0]
     pattern = rf"```{{code-block}} text\n:name: item-{name}\n\n(.*?)\n```"
-    assert re.search(pattern, page, re.S).group(1) == row["prompt"] + row["continuation"]
+    assert (
+        re.search(pattern, page, re.S).group(1) == row["prompt"] + row["continuation"]
+    )
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -136,5 +156,7 @@ def test_the_example_of_your_own_questions_loads(page, tmp_path):
     block = re.search(r"```text\n(question,options.*?)```", page, re.S).group(1)
     (tmp_path / "own.csv").write_text(block, encoding="utf-8")
     items = multiple_choice.load(tmp_path / "own.csv").items
-    correct = [options[answer] for options, answer in zip(items["options"], items["answer"])]
+    correct = [
+        options[answer] for options, answer in zip(items["options"], items["answer"])
+    ]
     assert correct == ["Bern", "mercury"]

@@ -19,7 +19,9 @@ def published(shared):
 
 
 def write(path, *lines):
-    path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines) + "\n")
+    path.write_text(
+        "\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines) + "\n"
+    )
     return path
 
 
@@ -45,7 +47,9 @@ def test_the_published_files_hold_what_the_data_page_counts(published):
 def test_clozes_are_those_of_the_paper_but_for_one(shared):
     paper = next((shared / "papers").glob("000_*.txt")).read_text()
     rows = [line.split("\t") for line in paper.splitlines() if line.count("\t") == 4]
-    printed = {row[0]: row[3] for row in rows if row[0].startswith("P") and "[Y]" in row[3]}
+    printed = {
+        row[0]: row[3] for row in rows if row[0].startswith("P") and "[Y]" in row[3]
+    }
     ours = fktc.templates().set_index("relation")["template"].to_dict()
     assert len(printed) == 20
     assert {r for r in printed if printed[r] != ours[r]} == {"P27"}
@@ -59,7 +63,13 @@ def test_the_source_of_the_published_files_is_recognised(published, tmp_path):
 
 
 def test_your_own_files_are_read(tmp_path):
-    write(tmp_path / "author-of-books.json", HEADER, ROW, "", {**ROW, "subject": "Macbeth"})
+    write(
+        tmp_path / "author-of-books.json",
+        HEADER,
+        ROW,
+        "",
+        {**ROW, "subject": "Macbeth"},
+    )
     write(tmp_path / "P9.jsonl", HEADER, ROW)
     facts = datasets.load(tmp_path)
     assert facts["fact"].tolist() == ["P9-0000", "author-0000", "author-0001"]

@@ -21,7 +21,9 @@ def test_seen_facts_were_read_and_unseen_ones_never(bank):
     assert (facts["exposures"].to_numpy() == rows["exposures"].to_numpy()).all()
     assert (rows["exposures"].to_numpy()[facts["seen"]] >= 1).all()
     never = rows[~facts["seen"].to_numpy()]
-    assert (never[["exposures", "false_exposures", "pair_exposures"]] == 0).all(axis=None)
+    assert (never[["exposures", "false_exposures", "pair_exposures"]] == 0).all(
+        axis=None
+    )
 
 
 def test_numbers_of_questions(bank):
@@ -51,8 +53,12 @@ def test_every_pool_has_enough_for_three_distractors(bank):
 def test_true_answers_are_those_of_the_facts(bank):
     facts = datasets.load("atlas").set_index("fact")
     known = bank.asked[bank.asked["exposures"].notna()]
-    assert (known["answers"].str[0].to_numpy() == facts.loc[known["item"], "object"]).all()
-    for question, subject in zip(known["question"], facts.loc[known["item"], "subject"]):
+    assert (
+        known["answers"].str[0].to_numpy() == facts.loc[known["item"], "object"]
+    ).all()
+    for question, subject in zip(
+        known["question"], facts.loc[known["item"], "subject"]
+    ):
         assert subject in question
 
 
@@ -114,7 +120,9 @@ def test_own_facts_are_seen_questions_with_all_objects_of_a_subject(tmp_path):
     both = [*asked["answers"], *bank.seen_shots["answers"]]
     assert ["writer 3", "another"] in both
     assert "exposures" not in asked
-    assert {"Ibsen", "writer 7"} <= set(bank.pool.loc[bank.pool["pool"] == "author", "answer"])
+    assert {"Ibsen", "writer 7"} <= set(
+        bank.pool.loc[bank.pool["pool"] == "author", "answer"]
+    )
     assert "Subjects with more than one object: 1," in bank.notes[0]
 
 

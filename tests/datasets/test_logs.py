@@ -33,22 +33,36 @@ def test_choices_of_the_harness_are_joined_by_hash(tmp_path):
     table = logs.read(paths)
     assert list(table.columns) == logs.COLUMNS
     assert options(table) == {"a": [0, 0, 1], "b": [1, 2, 1], "c": [2, 2, 2]}
-    assert table["right"].tolist() == [True, True, False, False, False, False, True, True, True]
+    assert table["right"].tolist() == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
     assert table["text"].tolist()[:3] == ["Rome", "Rome", "New York"]
     assert set(table["relation"]) == {"capitals"}
     assert table.attrs == {"notes": [], "model": "m", "kind": "choices"}
 
 
 def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
-    # Sums: Rome. By character: Rome -4 / 4 = -1, New York -6 / 8 = -0.75. A tie goes to the first.
+    # Sums: Rome. By character: Rome -4 / 4 = -1, New York -6 / 8 = -0.75. A tie goes to
+    # the first.
     runs = [
-        write(tmp_path / p, [choice("a", (-4, -6, -9), p), choice("b", (-4, -8, -4), p)])
+        write(
+            tmp_path / p, [choice("a", (-4, -6, -9), p), choice("b", (-4, -8, -4), p)]
+        )
         for p in "xy"
     ]
     assert options(logs.read(runs)) == {"a": [0, 0], "b": [0, 0]}
     assert options(logs.read(runs, "per_character")) == {"a": [1, 1], "b": [0, 0]}
     with pytest.raises(
-        UserError, match="not tokens: rule is sum or per_character or per_byte, not 'mean'"
+        UserError,
+        match="not tokens: rule is sum or per_character or per_byte, not 'mean'",
     ):
         logs.read(runs, "mean")
 
@@ -68,18 +82,24 @@ def test_older_lines_texts_as_targets_and_baselines_of_prompts_are_read(tmp_path
 
 def test_options_in_another_order_are_found_by_their_text(tmp_path):
     first = write(tmp_path / "x", [choice("a", 0, "x", "0")])
-    turned = write(tmp_path / "y", [choice("a", 0, "y", "2", ("Oslo", "New York", "Rome"))])
+    turned = write(
+        tmp_path / "y", [choice("a", 0, "y", "2", ("Oslo", "New York", "Rome"))]
+    )
     assert options(logs.read([first, turned])) == {"a": [0, 2]}
     letters = write(tmp_path / "z", [choice("a", 1, "z", "0", "ABC")])
     assert options(logs.read([first, letters])) == {"a": [0, 1]}
     moved = write(tmp_path / "w", [choice("a", 1, "w", "2", "ABC")])
-    with pytest.raises(UserError, match="another correct answer to a document than the first log"):
+    with pytest.raises(
+        UserError, match="another correct answer to a document than the first log"
+    ):
         logs.read([first, moved])
 
 
 def test_documents_that_a_run_lacks_are_counted(tmp_path):
     first = write(tmp_path / "x", [choice(doc, 0, "x") for doc in "abca"])
-    other = write(tmp_path / "y", [choice(doc, 0, "y") for doc in "bcd"], task="capitals_v2")
+    other = write(
+        tmp_path / "y", [choice(doc, 0, "y") for doc in "bcd"], task="capitals_v2"
+    )
     table = logs.read([first, other])
     assert options(table) == {"b": [0, 0], "c": [0, 0]}
     assert table.attrs["notes"] == [
@@ -90,15 +110,23 @@ def test_documents_that_a_run_lacks_are_counted(tmp_path):
 
 
 def test_generated_answers_are_right_by_the_logs_own_mark(tmp_path):
-    first = write(tmp_path / "x", [text("a", " Rome.", 1.0, "x"), text("b", "Bonn", 0.0, "x")])
+    first = write(
+        tmp_path / "x", [text("a", " Rome.", 1.0, "x"), text("b", "Bonn", 0.0, "x")]
+    )
     lines = [text("a", "Paris", 0.0, "y", filter=f) for f in ("strict", "flexible")]
-    other = write(tmp_path / "y", [*lines, text("b", "Rome", True, "y", filter="strict")], model="")
+    other = write(
+        tmp_path / "y",
+        [*lines, text("b", "Rome", True, "y", filter="strict")],
+        model="",
+    )
     table = logs.read([first, other])
     assert table["text"].tolist() == [" Rome.", "Paris", "Bonn", "Rome"]
     assert table["right"].tolist() == [True, False, False, True]
     assert table.attrs["kind"] == "texts"
     notes = "\n".join(table.attrs["notes"])
-    assert f"{other.name} has answers by the filters strict, flexible: the first." in notes
+    assert (
+        f"{other.name} has answers by the filters strict, flexible: the first." in notes
+    )
     assert "1 of 2 logs do not name their model" in notes
 
 
@@ -107,15 +135,36 @@ def test_generated_answers_are_right_by_the_logs_own_mark(tmp_path):
     [
         ({"model": "n"}, r"of different models \(m, n\)"),
         ({"sha": "abc"}, r"of different models \(m, m@abc\)"),
-        ({"lines": [choice("a", 0, "y", options=OPTIONS[:2])]}, "has 2 options .* log has 3"),
+        (
+            {"lines": [choice("a", 0, "y", options=OPTIONS[:2])]},
+            "has 2 options .* log has 3",
+        ),
         ({"lines": [choice("z", 0, "y")]}, "share no document"),
-        ({"lines": [choice("a", 1, "x")]}, "have the same prompts, so they are one run"),
-        ({"lines": [text("a", "Rome", 1, "y")]}, r"different kinds of answers \(choices, texts\)"),
-        ({"lines": [text("a", "Rome", 0.4, "y", metric="bleu")]}, "0.4 for bleu, neither right"),
-        ({"lines": [choice("a", 0, "y", "[0, 1]")]}, r"target '\[0, 1\]', which is not one of"),
-        ({"lines": [choice("a", 0, "y") | {"filtered_resps": [["-1", "True"]]}]}, "neither opt"),
+        (
+            {"lines": [choice("a", 1, "x")]},
+            "have the same prompts, so they are one run",
+        ),
+        (
+            {"lines": [text("a", "Rome", 1, "y")]},
+            r"different kinds of answers \(choices, texts\)",
+        ),
+        (
+            {"lines": [text("a", "Rome", 0.4, "y", metric="bleu")]},
+            "0.4 for bleu, neither right",
+        ),
+        (
+            {"lines": [choice("a", 0, "y", "[0, 1]")]},
+            r"target '\[0, 1\]', which is not one of",
+        ),
+        (
+            {"lines": [choice("a", 0, "y") | {"filtered_resps": [["-1", "True"]]}]},
+            "neither opt",
+        ),
         ({"lines": []}, "is empty"),
-        ({"lines": [{"doc_hash": "a"}]}, "line 1 lacks target, arguments, resps, filtered_resps"),
+        (
+            {"lines": [{"doc_hash": "a"}]},
+            "line 1 lacks target, arguments, resps, filtered_resps",
+        ),
     ],
 )
 def test_logs_that_do_not_belong_together_are_refused(change, sentence, tmp_path):
@@ -147,15 +196,24 @@ def test_repeated_answers_are_kept_with_their_marks(tmp_path):
     assert table["text"].tolist() == ["Rome", "oslo"]
     assert table["repeats"].tolist() == [[("Rome.", None), ("Oslo", None)], []]
     assert table.attrs["notes"] == []
-    again = write(tmp_path / "again", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")])
+    again = write(
+        tmp_path / "again", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")]
+    )
     more = logs.repeated([path, again])["repeats"].tolist()
-    assert more == [[("Rome.", None), ("Oslo", None), ("Bonn", False)], [("Rome", False)]]
-    same = write(tmp_path / "same", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")])
+    assert more == [
+        [("Rome.", None), ("Oslo", None), ("Bonn", False)],
+        [("Rome", False)],
+    ]
+    same = write(
+        tmp_path / "same", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")]
+    )
     with pytest.raises(
         UserError, match="hold the same answers to all prompts, so they are one run"
     ):
         logs.repeated([path, again, same])
-    other = write(tmp_path / "other", [text("a", "Bonn", 0.0, "y"), text("b", "Rome", 0.0, "y")])
+    other = write(
+        tmp_path / "other", [text("a", "Bonn", 0.0, "y"), text("b", "Rome", 0.0, "y")]
+    )
     with pytest.raises(UserError, match="have different prompts"):
         logs.repeated([path, other])
     with pytest.raises(UserError, match="no repeated answers that can be compared"):
@@ -201,8 +259,14 @@ REFUSED = [  # a line of the harness, a sample of Inspect, or a file's name; and
         "has acc 1, against its scores and its target '1'",
     ),
     # By character New York is best, -6 / 8, not Rome, -4 / 4.
-    (choice("a", (-4, -6, -9), "x", "1") | {"acc": None, "acc_norm": 0.0}, "acc_norm 0, against"),
-    (sample("q1", "A", "I"), "sample q1 is marked I, against its answer and its target"),
+    (
+        choice("a", (-4, -6, -9), "x", "1") | {"acc": None, "acc_norm": 0.0},
+        "acc_norm 0, against",
+    ),
+    (
+        sample("q1", "A", "I"),
+        "sample q1 is marked I, against its answer and its target",
+    ),
     (sample("q1", "A", "I", target=["A", "B"]), "it needs one letter of its choices"),
     (sample("q1", "A", 0.5), r"0\.5 for choice, neither right nor wrong"),
     *BAD.items(),
@@ -247,7 +311,12 @@ def test_choices_of_inspect_are_joined_by_id_whatever_their_order(tmp_path):
     ])  # fmt: skip
     assert list(options(table).values()) == [[0, 0], [1, 3]]
     assert table["right"].tolist() == [True, True, False, False]
-    assert table["text"].tolist() == ["Rome", "Rome", "New York", logs.inspect_ai.NO_OPTION]
+    assert table["text"].tolist() == [
+        "Rome",
+        "Rome",
+        "New York",
+        logs.inspect_ai.NO_OPTION,
+    ]
     assert table.attrs["notes"] == [
         "2.eval has 1 answers of later epochs: the first epoch counts.",
         "2.eval has 1 samples without a score.",
@@ -276,7 +345,9 @@ def test_archives_packed_by_zstandard_are_read(tmp_path):
     paths = []
     for prompt, letter in (("p", "A"), ("q", "C")):
         mark = {"A": "C", "C": "I"}[letter]
-        path = archive(tmp_path / f"{prompt}.eval", [sample("q1", letter, mark, prompt=prompt)])
+        path = archive(
+            tmp_path / f"{prompt}.eval", [sample("q1", letter, mark, prompt=prompt)]
+        )
         packed_by_zstandard(path)
         with zipfile.ZipFile(path) as made:
             assert {each.compress_type for each in made.infolist()} == {files.ZSTANDARD}
@@ -294,12 +365,17 @@ def test_ties_are_said_and_bytes_can_choose(tmp_path):
     assert options(logs.read([path], "per_character"))["a"] == [1]
     table = logs.read([path], "per_byte")
     assert options(table)["a"] == [0]
-    assert any("1 documents with equal" in note for note in logs.read([path]).attrs["notes"])
+    assert any(
+        "1 documents with equal" in note for note in logs.read([path]).attrs["notes"]
+    )
 
 
 def test_details_of_lighteval_are_read_like_samples_of_the_harness(tmp_path):
     def run(name, prompt, first):
-        rows = [("0", f"{prompt} a?", OPTIONS, 0, BEST[first]), ("1", prompt, OPTIONS, 2, BEST[2])]
+        rows = [
+            ("0", f"{prompt} a?", OPTIONS, 0, BEST[first]),
+            ("1", prompt, OPTIONS, 2, BEST[2]),
+        ]
         return details(tmp_path / name, rows)
 
     runs = [run("x", "x", 0), run("y", "y", 1)]

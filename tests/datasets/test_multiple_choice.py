@@ -14,13 +14,28 @@ from helpers.datasets.files import read_text
 from helpers.datasets.multiple_choice import NAMES, Benchmark, from_facts, load
 from helpers.datasets.multiple_choice.items import COLUMNS
 
-# Items, rows in the files, style, kinds of variation, demonstrations in the study, tables' hash.
+# Items, rows in the files, style, kinds of variation, demonstrations in the study,
+# tables' hash.
 REAL = {
-    "truthfulqa": (817, 817, "question", ("order", "demonstrations"), 6, "3f740cf90e84"),
+    "truthfulqa": (
+        817,
+        817,
+        "question",
+        ("order", "demonstrations"),
+        6,
+        "3f740cf90e84",
+    ),
     "factor": (236 + 1036, 236 + 1036, "text", ("paraphrases",), 0, "f9eff3c20959"),
     "medhalt": (1858 - 10, 1858, "medhalt", ("options",), 0, "00f0f5403e73"),
     "commonsenseqa": (
-        *(1221, 1221, "letters", ("demonstrations", "order", "options"), 16, "7b01932e189f"),
+        *(
+            1221,
+            1221,
+            "letters",
+            ("demonstrations", "order", "options"),
+            16,
+            "7b01932e189f",
+        ),
     ),
     "fever": (6512 - 2, 9999, "claim", ("demonstrations", "order"), 16, "8d6bb1a9228a"),
     "truefalse": (6035, 6084, "claim", ("demonstrations", "order"), 16, "3fd8a9002119"),
@@ -52,7 +67,11 @@ def real(shared):
 @pytest.mark.parametrize("name", REAL)
 def test_real_files_give_the_rows_of_their_source(real, name):
     found, (n, rows, style, kinds, n_shots, sha) = real[name], REAL[name]
-    assert (len(found.items), found.about["rows"], found.about["name"]) == (n, str(rows), name)
+    assert (len(found.items), found.about["rows"], found.about["name"]) == (
+        n,
+        str(rows),
+        name,
+    )
     assert (found.style, found.kinds, found.n_shots) == (style, kinds, n_shots)
     assert set(COLUMNS) <= set(found.items.columns)
     assert found.items["item"].is_unique
@@ -66,7 +85,9 @@ def test_real_files_give_the_rows_of_their_source(real, name):
 def test_truthfulqa_csv_gives_the_same_questions_without_empty_answers(real, shared):
     found = load(shared / "data" / "truthfulqa" / "TruthfulQA.csv")
     assert set(found.items["question"]) == set(real["truthfulqa"].items["question"])
-    raw = pd.read_csv(shared / "data" / "truthfulqa" / "TruthfulQA.csv", encoding="utf-8-sig")
+    raw = pd.read_csv(
+        shared / "data" / "truthfulqa" / "TruthfulQA.csv", encoding="utf-8-sig"
+    )
     parts = raw["Incorrect Answers"].str.split(";")
     full = parts.map(lambda texts: sum(bool(text.strip()) for text in texts))
     assert found.items["options"].str.len().tolist() == (full + 1).tolist()
@@ -78,7 +99,9 @@ def test_factor_reads_short_contexts_and_keeps_line_breaks(real, shared):
     expert = items[items["relation"] == "expert"].reset_index(drop=True)
     assert expert["question"].tolist() == raw["context"].str.strip().tolist()
     assert expert["options"].str[0].tolist() == raw["completion"].str.strip().tolist()
-    news = pd.read_csv(shared / "data" / "factor" / "news_factor.csv")["turncated_prefixes"]
+    news = pd.read_csv(shared / "data" / "factor" / "news_factor.csv")[
+        "turncated_prefixes"
+    ]
     found = items.loc[items["relation"] == "news", "question"]
     assert found.str.len().sum() > 0.9 * news.str.len().sum()
     assert found.str.contains("\n").any()
@@ -100,20 +123,37 @@ def test_smaller_samples_lie_in_larger_ones():
 
 
 def test_a_byte_order_mark_and_crlf_do_not_mangle_columns(tmp_path):
-    rows = [("Rome lies in Italy.", 1), ("Oslo lies in Chad.", 0), ("Rome lies in Italy.", 1)]
+    rows = [
+        ("Rome lies in Italy.", 1),
+        ("Oslo lies in Chad.", 0),
+        ("Rome lies in Italy.", 1),
+    ]
     both = [("Bern is big.", 1), ("Bern is big.", 0)]
     path = tmp_path / "capitals_true_false.csv"
     found = load(write_csv(path, ("statement", "label"), *rows, *both, bom=True))
-    assert found.items["question"].tolist() == ["Rome lies in Italy.", "Oslo lies in Chad."]
+    assert found.items["question"].tolist() == [
+        "Rome lies in Italy.",
+        "Oslo lies in Chad.",
+    ]
     assert found.items["answer"].tolist() == [0, 1]
     assert found.items["relation"].tolist() == ["capitals"] * 2
     assert found.about["rows"] == "5"
 
 
 def test_fever_drops_not_enough_info_repeats_and_conflicts(tmp_path):
-    labels = ["SUPPORTS", "NOT ENOUGH INFO", "REFUTES", "REFUTES", "SUPPORTS", "REFUTES"]
+    labels = [
+        "SUPPORTS",
+        "NOT ENOUGH INFO",
+        "REFUTES",
+        "REFUTES",
+        "SUPPORTS",
+        "REFUTES",
+    ]
     claims = ["a", "b", "c", "c", "d", "d"]
-    lines = [{"id": n, "claim": c, "label": x} for n, (c, x) in enumerate(zip(claims, labels))]
+    lines = [
+        {"id": n, "claim": c, "label": x}
+        for n, (c, x) in enumerate(zip(claims, labels))
+    ]
     found = load(write_lines(tmp_path / "paper_dev.jsonl", *lines))
     assert found.items[["item", "question", "answer"]].to_numpy().tolist() == [
         ["0", "a", 0],
@@ -122,7 +162,9 @@ def test_fever_drops_not_enough_info_repeats_and_conflicts(tmp_path):
 
 
 def test_a_training_file_beside_gives_the_demonstrations(tmp_path):
-    write_lines(tmp_path / "paper_dev.jsonl", {"id": 1, "claim": "a", "label": "SUPPORTS"})
+    write_lines(
+        tmp_path / "paper_dev.jsonl", {"id": 1, "claim": "a", "label": "SUPPORTS"}
+    )
     write_lines(tmp_path / "train.jsonl", {"id": 2, "claim": "b", "label": "REFUTES"})
     found = load(tmp_path)
     assert (found.items["question"].item(), found.pool["question"].item()) == ("a", "b")
@@ -130,7 +172,11 @@ def test_a_training_file_beside_gives_the_demonstrations(tmp_path):
 
 def test_both_shapes_of_commonsenseqa_are_read_alike(tmp_path):
     choices = [{"label": "A", "text": "yes "}, {"label": "B", "text": "no"}]
-    one = {"id": "x", "answerKey": "B", "question": {"stem": "Up? ", "choices": choices}}
+    one = {
+        "id": "x",
+        "answerKey": "B",
+        "question": {"stem": "Up? ", "choices": choices},
+    }
     flat = {"label": ["A", "B"], "text": ["yes ", "no"]}
     two = {"id": "x", "answerKey": "B", "question": "Up?", "choices": flat}
     found = [
@@ -157,7 +203,10 @@ def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
     path = write_csv(tmp_path / "reasoning_fake.csv", ("question", "options"), *rows)
     found = load(path).items
     assert found["item"].tolist() == ["reasoning_fake-0000", "reasoning_fake-0003"]
-    assert found["options"].tolist() == [["it's", "no", "I do not know."], ["a", "I do not know"]]
+    assert found["options"].tolist() == [
+        ["it's", "no", "I do not know."],
+        ["a", "I do not know"],
+    ]
     assert found["answer"].tolist() == [2, 1]
     write_csv(path, ("question", "options"), ("Q", '["a", "b"]'))
     with pytest.raises(UserError, match="line 2: `options` must be a dict"):
@@ -167,18 +216,32 @@ def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
 def test_medhalt_files_with_an_answer_column(tmp_path):
     columns = ("question", "options", "correct_index", "subject_name")
     rows = [("Q0", "{'0': 'a', '1': 'b'}", "1", "Heart")]
-    found = load(write_csv(tmp_path / "reasoning_FCT.csv", columns, *rows)).items.iloc[0]
-    assert (found["options"], found["answer"], found["relation"]) == (["a", "b"], 1, "Heart")
-    path = write_csv(tmp_path / "reasoning_FCT.csv", columns, (*rows[0][:2], "7", "Heart"))
+    found = load(write_csv(tmp_path / "reasoning_FCT.csv", columns, *rows)).items.iloc[
+        0
+    ]
+    assert (found["options"], found["answer"], found["relation"]) == (
+        ["a", "b"],
+        1,
+        "Heart",
+    )
+    path = write_csv(
+        tmp_path / "reasoning_FCT.csv", columns, (*rows[0][:2], "7", "Heart")
+    )
     with pytest.raises(UserError, match="has no correct option"):
         load(path)
 
 
 def test_factor_takes_the_misspelt_column_and_paraphrases(tmp_path):
-    columns = ("turncated_prefixes", "completion", *(f"contradiction_{n}" for n in range(3)))
+    columns = (
+        "turncated_prefixes",
+        "completion",
+        *(f"contradiction_{n}" for n in range(3)),
+    )
     row = ["Long\nago, ", "it rained.", "it hailed.", "it snowed.", "it blew."]
     path = tmp_path / "wiki_factor.csv"
-    found = load(write_csv(path, (*columns, "paraphrases"), [*row, '["Once,"]'])).items.iloc[0]
+    found = load(
+        write_csv(path, (*columns, "paraphrases"), [*row, '["Once,"]'])
+    ).items.iloc[0]
     assert found["question"] == "Long\nago,"
     assert found["options"] == row[1:]
     assert (found["relation"], found["paraphrases"]) == ("wiki", ["Once,"])
@@ -194,7 +257,9 @@ def test_factor_takes_the_misspelt_column_and_paraphrases(tmp_path):
 
 def test_empty_parts_of_truthfulqa_cells_are_dropped(tmp_path):
     columns = ("Category", "Question", "Best Answer", "Incorrect Answers")
-    path = write_csv(tmp_path / "TruthfulQA.csv", columns, ("Law", " Q? ", "no", "yes; ; well;"))
+    path = write_csv(
+        tmp_path / "TruthfulQA.csv", columns, ("Law", " Q? ", "no", "yes; ; well;")
+    )
     found = load(path).items.iloc[0]
     assert (found["question"], found["options"]) == ("Q?", ["no", "yes", "well"])
 
@@ -240,7 +305,11 @@ def test_own_csv_with_names_topics_and_paraphrases(tmp_path):
 
 
 def test_own_questions_asked_twice_are_noted(tmp_path):
-    rows = [("Up?", "yes|no", "yes"), ("Up?", "yes|no", "no"), ("Down?", "yes|no", "no")]
+    rows = [
+        ("Up?", "yes|no", "yes"),
+        ("Up?", "yes|no", "no"),
+        ("Down?", "yes|no", "no"),
+    ]
     found = load(write_csv(tmp_path / "own.csv", OWN, *rows))
     assert found.notes == ('Questions that own.csv repeats: 1, such as "Up?".',)
     assert load(write_csv(tmp_path / "own.csv", OWN, *rows[1:])).notes == ()
@@ -266,7 +335,9 @@ def test_atlas_items_hold_the_object_once_and_the_false_object_if_any():
 def test_a_quarter_of_the_atlas_sample_was_never_shown_and_a_quarter_taught_wrong():
     items, whole = load("atlas", n=80).items, from_facts.training("")
     known = whole.loc[items["item"]]
-    assert (known["false_exposures"] > 0).sum() == min(20, (whole["false_exposures"] > 0).sum())
+    assert (known["false_exposures"] > 0).sum() == min(
+        20, (whole["false_exposures"] > 0).sum()
+    )
     assert (known["exposures"][known["false_exposures"] == 0] == 0).sum() == 20
     lessons = multiple_choice.lessons_of(items, whole)
     assert {"never read", "read 64+ times"} <= set(lessons)
@@ -287,7 +358,10 @@ def test_models_without_a_training_record_are_asked_the_same():
 
 def test_lessons_are_put_in_order_of_what_was_shown():
     known = pd.DataFrame(
-        {"exposures": [0, 1, 7, 8, 63, 64, 5], "false_exposures": [0, 0, 0, 0, 0, 63, 9]}
+        {
+            "exposures": [0, 1, 7, 8, 63, 64, 5],
+            "false_exposures": [0, 0, 0, 0, 0, 63, 9],
+        }
     )
     lessons = from_facts.lessons(known)
     assert lessons.tolist() == [
@@ -307,7 +381,10 @@ def test_lessons_are_put_in_order_of_what_was_shown():
 
 
 def own_facts(folder, relation, n, wrong=("x", "y")):
-    rows = [{"subject": f"s{k}", "object": f"o{k}", "taxonomy": list(wrong)} for k in range(n)]
+    rows = [
+        {"subject": f"s{k}", "object": f"o{k}", "taxonomy": list(wrong)}
+        for k in range(n)
+    ]
     write_lines(folder / f"{relation}.json", {"relations": ["Who wrote [X]?"]}, *rows)
 
 

@@ -23,16 +23,25 @@ QUESTIONS = {
 def test_facts_come_back_as_they_were(tmp_path):
     folder = datasets.write(BOOKS, QUESTIONS, tmp_path / "new" / "books")
     facts = datasets.load(folder)
-    expected = BOOKS.astype(str).sort_values("relation", kind="stable", ignore_index=True)
+    expected = BOOKS.astype(str).sort_values(
+        "relation", kind="stable", ignore_index=True
+    )
     assert facts[["relation", "subject", "object"]].equals(expected)
     asked = datasets.frames(folder).groupby("relation")["template"].agg(list).to_dict()
     assert asked == QUESTIONS
 
 
 def test_wrong_objects_are_others_of_the_relation_that_are_not_true(tmp_path):
-    both = pd.DataFrame({"subject": ["a", "a", "b", "c"], "object": ["x", "y", "z", "x"]})
+    both = pd.DataFrame(
+        {"subject": ["a", "a", "b", "c"], "object": ["x", "y", "z", "x"]}
+    )
     facts = datasets.load(datasets.write(both, {"r": ["[X]?"]}, tmp_path))
-    assert facts["distractors"].map(sorted).tolist() == [["z"], ["z"], ["x", "y"], ["y", "z"]]
+    assert facts["distractors"].map(sorted).tolist() == [
+        ["z"],
+        ["z"],
+        ["x", "y"],
+        ["y", "z"],
+    ]
 
 
 def test_wrong_objects_of_ones_own_are_kept(tmp_path):
@@ -52,26 +61,38 @@ def test_the_same_script_can_run_again(tmp_path):
 def test_counts_of_exposure_come_back_with_what_is_unknown(tmp_path):
     counted = BOOKS.assign(exposure=[812, None, 0, 3.0])
     facts = datasets.load(datasets.write(counted, QUESTIONS, tmp_path / "books"))
-    assert facts["exposure"].astype(object).where(facts["exposure"].notna(), None).tolist() == [
+    assert facts["exposure"].astype(object).where(
+        facts["exposure"].notna(), None
+    ).tolist() == [
         812,
         None,
         3,
         0,
     ]
-    lines = (tmp_path / "books" / "author.json").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (tmp_path / "books" / "author.json").read_text(encoding="utf-8").splitlines()
+    )
     assert ["exposure" in line for line in lines] == [False, True, False, True]
-    assert "exposure" not in datasets.load(datasets.write(BOOKS, QUESTIONS, tmp_path / "books"))
+    assert "exposure" not in datasets.load(
+        datasets.write(BOOKS, QUESTIONS, tmp_path / "books")
+    )
     none = datasets.write(BOOKS.assign(exposure=None), QUESTIONS, tmp_path / "none")
     assert "exposure" not in datasets.load(none)
     assert datasets.truth(str(none)) is None
     counts = datasets.truth(str(datasets.write(counted, QUESTIONS, tmp_path / "books")))
-    assert counts["exposures"].to_dict() == {"author-0000": 812, "author-0002": 3, "year-0000": 0}
+    assert counts["exposures"].to_dict() == {
+        "author-0000": 812,
+        "author-0002": 3,
+        "year-0000": 0,
+    }
     assert counts["plain"].all()
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, "many", float("inf"), ""])
 def test_an_exposure_that_is_no_count_is_refused(tmp_path, count):
-    with pytest.raises(UserError, match=r"Row 2 has the exposure .*: give a whole number, 0 or"):
+    with pytest.raises(
+        UserError, match=r"Row 2 has the exposure .*: give a whole number, 0 or"
+    ):
         datasets.write(BOOKS.assign(exposure=[1, 2, count, 3]), QUESTIONS, tmp_path)
 
 
@@ -83,7 +104,9 @@ def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
         '"taxonomy"', f'"exposure": {count}, "taxonomy"'
     )
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match=r"year\.json, line 2 has the exposure .*leave it out"):
+    with pytest.raises(
+        UserError, match=r"year\.json, line 2 has the exposure .*leave it out"
+    ):
         datasets.load(tmp_path)
 
 
@@ -96,12 +119,24 @@ def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
         (BOOKS.head(0), QUESTIONS, "There is none"),
         (BOOKS, {"author": ["Who wrote [X]?"]}, "year has no question"),
         (BOOKS, QUESTIONS | {"year": ["When?"]}, r"each with one \[X\]"),
-        (BOOKS.replace("year", "a-b"), QUESTIONS | {"a-b": ["[X]?"]}, "'a-b' is no name"),
+        (
+            BOOKS.replace("year", "a-b"),
+            QUESTIONS | {"a-b": ["[X]?"]},
+            "'a-b' is no name",
+        ),
         (BOOKS.assign(distractors=[["Goethe"]] * 4), QUESTIONS, "Row 1 lists its own"),
-        (BOOKS.assign(distractors=[["a"], None, ["a"], ["a"]]), QUESTIONS, "the distractors None"),
+        (
+            BOOKS.assign(distractors=[["a"], None, ["a"], ["a"]]),
+            QUESTIONS,
+            "the distractors None",
+        ),
         (BOOKS.assign(aliases="x"), QUESTIONS, "no aliases"),
         (BOOKS.assign(object=[["a", "b"]] * 4), QUESTIONS, "A cell holds"),
-        (BOOKS.assign(object=["Goethe", "goethe", *BOOKS["object"][2:]]), QUESTIONS, "differ in"),
+        (
+            BOOKS.assign(object=["Goethe", "goethe", *BOOKS["object"][2:]]),
+            QUESTIONS,
+            "differ in",
+        ),
         (BOOKS, ["Who wrote [X]?"], "names each relation's"),
         (BOOKS, "Who wrote [X]?", "names each relation's"),
     ],
@@ -115,7 +150,9 @@ def test_a_table_as_pandas_reads_it_from_csv(tmp_path):
     """Years beside an empty cell are floats, and a list is a text."""
     told = pd.DataFrame({"subject": ["a", "b"], "object": [1685.0, 1813.0]})
     found = datasets.load(
-        datasets.write(told.assign(distractors=["1 | 2", "3"]), {"y": ["[X]?"]}, tmp_path)
+        datasets.write(
+            told.assign(distractors=["1 | 2", "3"]), {"y": ["[X]?"]}, tmp_path
+        )
     )
     assert found["object"].tolist() == ["1685", "1813"]
     assert found["distractors"].tolist() == [["1", "2"], ["3"]]

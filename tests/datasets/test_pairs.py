@@ -39,13 +39,25 @@ def write(folder, ending=".parquet", rows=ROWS):
 @pytest.mark.parametrize("ending", pairs.ENDINGS)
 def test_published_columns_become_facts(tmp_path, ending):
     facts = datasets.load(write(tmp_path, ending))
-    assert facts["fact"].tolist()[:3] == ["T7-train-00000", "T7-train-00001", "T50-train-00002"]
+    assert facts["fact"].tolist()[:3] == [
+        "T7-train-00000",
+        "T7-train-00001",
+        "T50-train-00002",
+    ]
     assert facts["fact"].is_unique
     assert facts["split"].value_counts().to_dict() == {"train": 3, "test": 3}
     assert facts["subject"].tolist()[1] == "1984"
-    assert facts["choices"].tolist()[:3] == [["star", "d'or"], ["star"], ["Lima", "Oslo"]]
+    assert facts["choices"].tolist()[:3] == [
+        ["star", "d'or"],
+        ["star"],
+        ["Lima", "Oslo"],
+    ]
     table = datasets.relations(tmp_path).set_index("relation")
-    assert table.loc["T50", ["label", "n_facts", "n_objects"]].tolist() == ["capital", 2, 1]
+    assert table.loc["T50", ["label", "n_facts", "n_objects"]].tolist() == [
+        "capital",
+        2,
+        1,
+    ]
     assert datasets.frames(tmp_path).empty
     assert datasets.source(tmp_path)["name"] == "trex_mc"
     assert len(datasets.source(tmp_path)["checksum"]) == 64
@@ -79,10 +91,16 @@ def test_by_its_name_it_is_fetched_once(tmp_path, monkeypatch):
     ("rows", "sentence"),
     [
         *(
-            ({**ROWS, "Multiple Choices": ["['a']", odd, "['b']"]}, "train-.*row 1 has Multiple Ch")
+            (
+                {**ROWS, "Multiple Choices": ["['a']", odd, "['b']"]},
+                "train-.*row 1 has Multiple Ch",
+            )
             for odd in ("'star'", "[1, 2]", "['star'", "star", "{'a': 'b'}")
         ),
-        ({key: ROWS[key] for key in ROWS if key != "Object"}, "lacks the column Object"),
+        (
+            {key: ROWS[key] for key in ROWS if key != "Object"},
+            "lacks the column Object",
+        ),
     ],
 )
 def test_tables_in_another_form_are_refused(tmp_path, rows, sentence):
@@ -123,7 +141,9 @@ def test_the_data_page_counts_it(shared, root):
     rows = len(pd.read_csv(path))
     facts = datasets.load(path)
     assert f"{len(facts)} persons are left" in page
-    told = re.search(r"table of ([\d,]+) prizes.*?Without (\d+) prizes.*?and (\d+) second", page)
+    told = re.search(
+        r"table of ([\d,]+) prizes.*?Without (\d+) prizes.*?and (\d+) second", page
+    )
     prizes, organisations, second = (int(n.replace(",", "")) for n in told.groups())
     assert prizes == rows == len(facts) + organisations + second
 
@@ -133,14 +153,18 @@ def test_years_alone_in_latin_1(tmp_path):
     lines = ['"","firstname","surname","born"', '"1","Wilhelm Conrad","Röntgen","1845"']
     path.write_bytes("\n".join([*lines, '"2","X","","NA"\n']).encode("latin-1"))
     facts = datasets.load(path)
-    assert facts[["subject", "object"]].to_numpy().tolist() == [["Wilhelm Conrad Röntgen", "1845"]]
+    assert facts[["subject", "object"]].to_numpy().tolist() == [
+        ["Wilhelm Conrad Röntgen", "1845"]
+    ]
     assert datasets.source(path)["licence"] == ""
 
 
 def test_a_table_without_years_is_refused(tmp_path):
     path = tmp_path / "nobel.csv"
     path.write_text("firstname,surname,born\nA,B,unknown\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"No row of .* has a person with a year of birth"):
+    with pytest.raises(
+        UserError, match=r"No row of .* has a person with a year of birth"
+    ):
         datasets.load(path)
 
 
@@ -156,7 +180,8 @@ def test_a_folder_with_one_table_is_read_and_with_two_refused(tmp_path):
     (tmp_path / "SOURCE.csv").write_text("file\nnobel.csv\n", encoding="utf-8")
     assert datasets.load(tmp_path)["object"].tolist() == ["1867"]
     assert (
-        datasets.source(tmp_path)["checksum"] == datasets.source(tmp_path / "nobel.csv")["checksum"]
+        datasets.source(tmp_path)["checksum"]
+        == datasets.source(tmp_path / "nobel.csv")["checksum"]
     )
     (tmp_path / "nobel_v1.csv").write_text(table, encoding="utf-8")
     with pytest.raises(UserError, match=r"several tables, nobel\.csv, nobel_v1\.csv"):

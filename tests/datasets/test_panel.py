@@ -32,7 +32,12 @@ def test_composition_is_as_told(panel):
 
 
 def test_facts_are_those_of_the_data_set(panel):
-    every = datasets.load("atlas", seed=0).set_index("fact").loc[panel["fact"]].reset_index()
+    every = (
+        datasets.load("atlas", seed=0)
+        .set_index("fact")
+        .loc[panel["fact"]]
+        .reset_index()
+    )
     pd.testing.assert_frame_equal(panel[every.columns], every)
 
 
@@ -79,7 +84,9 @@ def test_left_out_relations_are_those_of_the_chapter(root):
 
 def test_all_chapters_ask_as_many(root):
     names = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
-    declared = [settings.declared(root / "notebooks" / f"{name}.ipynb") for name in names]
+    declared = [
+        settings.declared(root / "notebooks" / f"{name}.ipynb") for name in names
+    ]
     assert {found["n_panel"] for found in declared} == {688}
 
 
@@ -94,11 +101,15 @@ def test_questions_and_items_about_named_facts_alone(panel):
     assert not set(bench.pool["item"]) & wanted
     told = bench.items[bench.items["false_object"] != ""]
     assert len(told) == 688 // 8
-    assert all(f in options for f, options in zip(told["false_object"], told["options"]))
+    assert all(
+        f in options for f, options in zip(told["false_object"], told["options"])
+    )
 
 
 def test_false_objects_are_offered_without_hiding_the_truth(panel):
-    options = {fact: ["x", "y", true] for fact, true in zip(panel["fact"], panel["object"])}
+    options = {
+        fact: ["x", "y", true] for fact, true in zip(panel["fact"], panel["object"])
+    }
     made = datasets.offered(options, panel)
     for row in panel.itertuples():
         assert made[row.fact][-1] == row.object

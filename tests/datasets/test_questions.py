@@ -13,7 +13,11 @@ from helpers.datasets import download, questions
 from helpers.datasets.registry import SOURCES
 
 NQ = {"question": "who wrote it", "answer": ["Ann", "Bea"]}
-FLASHRAG = {"id": "test_1", "question": "Who wrote it?", "golden_answers": ["Ann", "A. Ann"]}
+FLASHRAG = {
+    "id": "test_1",
+    "question": "Who wrote it?",
+    "golden_answers": ["Ann", "A. Ann"],
+}
 POPQA = {
     "question": "Who is the author of It?",
     "metadata": {"obj": "Ann", "o_aliases": '["A. Ann"]'},
@@ -114,7 +118,10 @@ def test_files_are_fetched_once_and_checked(monkeypatch, tmp_path):
 def test_addresses_are_fetched_from_where_they_say(monkeypatch, tmp_path):
     asked = []
     fetching(monkeypatch, tmp_path, TSV.encode(), asked)
-    for address in ("https://example.org/data/a.tsv?download=true", "https://example.org/b/a.tsv"):
+    for address in (
+        "https://example.org/data/a.tsv?download=true",
+        "https://example.org/b/a.tsv",
+    ):
         assert questions.read(address)["group"].tolist() == ["a"]
         assert asked[-1] == address
 
@@ -125,7 +132,9 @@ def test_published_addresses_are_pinned_to_commits():
         assert name == "atlas" or len(source.version) == 40
 
 
-CASES = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load(
+    Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize(("question", "changing"), CASES["changes"])
@@ -163,7 +172,10 @@ def test_marks_alone_are_no_answer(tmp_path):
         ["six words are one too many"],
         ["in just five words now"],
     ]
-    rows = [NQ | {"question": f"who {i}", "answer": answer} for i, answer in enumerate(answers)]
+    rows = [
+        NQ | {"question": f"who {i}", "answer": answer}
+        for i, answer in enumerate(answers)
+    ]
     kept = questions.factoid(questions.read(write(tmp_path, "own.jsonl", *rows)))
     assert kept["question"].tolist() == ["who 2", "who 3", "who 5"]
 

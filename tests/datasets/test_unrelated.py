@@ -16,11 +16,15 @@ def atlas():
 def test_every_fact_has_as_many_as_it_has_wrong_words(atlas):
     assert (atlas["unrelated"].str.len() == atlas["distractors"].str.len()).all()
     assert all(len(set(words)) == len(words) for words in atlas["unrelated"])
-    assert atlas["unrelated"].explode().nunique() > 4000  # they are not a few words again and again
+    assert (
+        atlas["unrelated"].explode().nunique() > 4000
+    )  # they are not a few words again and again
 
 
 def test_no_word_is_an_answer_to_the_question(atlas):
-    answers = atlas.groupby("relation")["object"].agg(lambda names: set(map(normalise, names)))
+    answers = atlas.groupby("relation")["object"].agg(
+        lambda names: set(map(normalise, names))
+    )
     kinds = datasets.relations("atlas").set_index("relation")["object_type"]
     homes = atlas.groupby("object")["relation"].agg(set)
     for row in atlas.itertuples():
@@ -49,7 +53,11 @@ def test_the_draw_depends_on_the_seed_and_the_fact_alone(atlas):
 OWN = pd.DataFrame(
     [
         *(("author", "Hamlet", "Shakespeare"), ("author", "Faust", "Goethe")),
-        *(("year", "Hamlet", "1603"), ("year", "Faust", "1808"), ("year", "Emma", "1815")),
+        *(
+            ("year", "Hamlet", "1603"),
+            ("year", "Faust", "1808"),
+            ("year", "Emma", "1815"),
+        ),
         ("translator", "Faust", "goethe"),
     ],
     columns=["relation", "subject", "object"],
@@ -61,8 +69,13 @@ def test_ones_own_relations_are_unrelated_if_they_share_no_object(tmp_path):
     facts = datasets.load(datasets.write(OWN, ASKS, tmp_path / "own"))
     words = datasets.unrelated(tmp_path / "own", facts)
     found = dict(zip(zip(facts["relation"], facts["subject"]), map(set, words)))
-    assert found["author", "Hamlet"] == {"1808"} or found["author", "Hamlet"] == {"1815"}
-    assert found["author", "Faust"] <= {"1603", "1815"}  # not its own year, nor "goethe"
+    assert found["author", "Hamlet"] == {"1808"} or found["author", "Hamlet"] == {
+        "1815"
+    }
+    assert found["author", "Faust"] <= {
+        "1603",
+        "1815",
+    }  # not its own year, nor "goethe"
     assert found["author", "Faust"]
     assert found["year", "Emma"] <= {"Shakespeare", "Goethe", "goethe"}
 

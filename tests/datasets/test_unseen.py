@@ -18,7 +18,9 @@ def test_the_papers_date_gives_the_papers_templates():
     for template in unseen.TEMPLATES:
         text = template.text.format(**times).replace("[X]", FILLED[template.slot])
         row = printed.loc[template.name]
-        assert text.rstrip("?") == row["template"].rstrip("?")  # T19 is printed without its mark
+        assert text.rstrip("?") == row["template"].rstrip(
+            "?"
+        )  # T19 is printed without its mark
         assert row["answer type"].rstrip("s").casefold() == template.type
 
 
@@ -28,7 +30,9 @@ def test_there_are_three_thousand_questions_all_different():
     assert table["question"].is_unique
     assert table["item"].is_unique
     assert (table.groupby("group").size() == 150).all()
-    assert table.groupby("type")["group"].nunique().to_dict() == dict.fromkeys(unseen.TYPES, 4)
+    assert table.groupby("type")["group"].nunique().to_dict() == dict.fromkeys(
+        unseen.TYPES, 4
+    )
     assert not table["seen"].any()
     assert not table["question"].str.contains(r"[\[\]{}]").any()
 

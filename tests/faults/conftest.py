@@ -91,7 +91,11 @@ def disk(tmp_path):
 
     def mount(*options):
         again = ["-o", ",".join(["remount", *options])] if place.is_mount() else None
-        call = ["mount", *(again or ["-t", "tmpfs", "-o", ",".join(options), "tmpfs"]), place]
+        call = [
+            "mount",
+            *(again or ["-t", "tmpfs", "-o", ",".join(options), "tmpfs"]),
+            place,
+        ]
         done = subprocess.run(call, capture_output=True, text=True)
         if done.returncode:
             pytest.skip(f"no disk can be mounted here: {done.stderr.strip()}")

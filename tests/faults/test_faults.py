@@ -1,6 +1,7 @@
 """Real faults: after each, no wrong number, nothing lost but what was in flight, the same tables.
 
-``make faults`` prints the table. A process that is to be killed waits where it has to be killed.
+``make faults`` prints the table. A process that is to be killed waits where it has to
+be killed.
 """
 
 import json
@@ -52,7 +53,9 @@ def files(folder, pattern="answers-*.parquet"):
 
 
 @fault("kill -9 in the middle of scoring")
-def test_killed_scoring_loses_the_chunk_in_flight(begin, forwarded, undisturbed, tmp_path):
+def test_killed_scoring_loses_the_chunk_in_flight(
+    begin, forwarded, undisturbed, tmp_path
+):
     process = begin(work.score_into, tmp_path, 0.1)
     wait_for(lambda: len(files(tmp_path)) >= 2)
     kill(process)
@@ -74,7 +77,9 @@ def test_half_a_cache_file_is_no_answer(begin, forwarded, undisturbed, tmp_path)
 
 
 @fault("kill -9 in the middle of writing a run's tables")
-@pytest.mark.parametrize("stop", ["half", "answers.parquet", "metrics.parquet", "run.json"])
+@pytest.mark.parametrize(
+    "stop", ["half", "answers.parquet", "metrics.parquet", "run.json"]
+)
 def test_new_tables_never_stand_beside_an_old_manifest(begin, tmp_path, stop):
     folder = tmp_path / "tiny" / "monitor"
     work.save_tables(folder, 3)
@@ -115,7 +120,9 @@ def test_a_damaged_table_is_refused(tmp_path):
         broken = bytearray(whole)
         broken[place] ^= 1
         file.write_bytes(broken)
-        with pytest.raises(UserError, match=r"answers\.parquet is damaged .* run the chapter"):
+        with pytest.raises(
+            UserError, match=r"answers\.parquet is damaged .* run the chapter"
+        ):
             runs.answers(tmp_path)
 
 
@@ -160,14 +167,18 @@ def test_a_full_disk_keeps_the_finished_chunks(disk, forwarded, undisturbed):
 @pytest.fixture(scope="module")
 def chapter(tmp_path_factory):
     """Return the folder of the chapter's template, and its tables where nothing happens."""
-    run = runs.start("monitor", {"model": "tiny"}, tmp_path_factory.mktemp("runs") / "m" / "c")
+    run = runs.start(
+        "monitor", {"model": "tiny"}, tmp_path_factory.mktemp("runs") / "m" / "c"
+    )
     answers = work.scored(run.cache)
     runs.save(run, answers=answers, metrics=work.summed(answers), **work.ABOUT)
     return work.template(tmp_path_factory.mktemp("notebooks")), tables(run.folder)
 
 
 def tables(folder):
-    return [(folder / name).read_bytes() for name in ("answers.parquet", "metrics.parquet")]
+    return [
+        (folder / name).read_bytes() for name in ("answers.parquet", "metrics.parquet")
+    ]
 
 
 @fault("kill -9 of papermill in the middle of a chapter")
@@ -177,7 +188,9 @@ def test_a_killed_chapter_goes_on(begin, chapter, tmp_path):
     process = begin(work.run_chapter, templates, tmp_path, "pause=0.3")
     wait_for(lambda: len(files(tmp_path / "tiny" / "cache")) >= 2)
     kill(process)
-    assert not {"run.json", "notebook.ipynb", "answers.parquet"} & set(os.listdir(folder))
+    assert not {"run.json", "notebook.ipynb", "answers.parquet"} & set(
+        os.listdir(folder)
+    )
     assert runs.load(tmp_path).empty
     chapters.run("monitor", "tiny", (), tmp_path, templates)
     assert tables(folder) == expected
@@ -189,7 +202,9 @@ def test_a_second_run_is_refused_while_the_first_is_at_work(begin, chapter, tmp_
     first = begin(work.run_chapter, templates, tmp_path, "pause=0.1")
     wait_for((tmp_path / "tiny" / "monitor" / "run.log").exists)
     time.sleep(0.2)
-    with pytest.raises(UserError, match=r"Another run is at work in .*monitor: wait for it"):
+    with pytest.raises(
+        UserError, match=r"Another run is at work in .*monitor: wait for it"
+    ):
         chapters.run("monitor", "tiny", (), tmp_path, templates)
     first.join(400)
     assert first.exitcode == 0
@@ -230,7 +245,9 @@ def test_a_read_only_folder_is_one_sentence(disk, chapter, capfd):
 
 @fault("the clock jumps back and forth")
 @pytest.mark.parametrize("jump", [-YEAR, YEAR])
-def test_a_clock_that_jumps_changes_no_number(forwarded, undisturbed, monkeypatch, tmp_path, jump):
+def test_a_clock_that_jumps_changes_no_number(
+    forwarded, undisturbed, monkeypatch, tmp_path, jump
+):
     run = runs.start("monitor", {"model": "tiny"}, tmp_path / "tiny" / "monitor")
     now = time.time
     monkeypatch.setattr(time, "time", lambda: now() + jump)

@@ -1,8 +1,8 @@
 """What a server may do wrong while a run is under way, each done for real by a local server.
 
-A fault that passes leaves the tables as they would have been. One that lasts ends the run with one
-sentence; what was answered before is kept, nothing that the fault touched is, and the same call
-ends with the same tables once the server is well.
+A fault that passes leaves the tables as they would have been. One that lasts ends the
+run with one sentence; what was answered before is kept, nothing that the fault touched
+is, and the same call ends with the same tables once the server is well.
 """
 
 from collections import deque
@@ -36,13 +36,17 @@ FAULTS = {
     "server: 429, too many requests": Fault(
         stub_server.status(429, Retry_After=0.2), "answered with status 429"
     ),
-    "server: 500, its own error": Fault(stub_server.status(500), "answered with status 500"),
+    "server: 500, its own error": Fault(
+        stub_server.status(500), "answered with status 500"
+    ),
     "server cuts the connection": Fault(stub_server.cut, "cut the connection"),
     "server: log-probabilities NaN": Fault(
-        stub_server.no_number, r"cannot be used, again and again \(a log-prob.* number: nan\)"
+        stub_server.no_number,
+        r"cannot be used, again and again \(a log-prob.* number: nan\)",
     ),
     "server answers on fewer tokens": Fault(
-        stub_server.fewer, r"cannot be used, again and again \(\d+ tokens read, where \d+ were"
+        stub_server.fewer,
+        r"cannot be used, again and again \(\d+ tokens read, where \d+ were",
     ),
 }
 
@@ -118,7 +122,9 @@ def test_a_fault_that_lasts_is_one_sentence(serve, tmp_path, monkeypatch, name):
 
 
 @pytest.mark.fault("server killed in the middle")
-@pytest.mark.parametrize("last", [[], [stub_server.status(500)] * 2], ids=["at once", "after 500"])
+@pytest.mark.parametrize(
+    "last", [[], [stub_server.status(500)] * 2], ids=["at once", "after 500"]
+)
 def test_a_server_that_is_killed_and_started_again(serve, tmp_path, monkeypatch, last):
     cache = tmp_path / "cache"
     monkeypatch.setenv("SERVER_IN_FLIGHT", "2")
@@ -154,7 +160,11 @@ def test_a_server_that_comes_back_in_time_is_waited_for(serve, tmp_path, monkeyp
 def test_a_server_that_is_not_there_or_holds_another_model(serve, tmp_path):
     with serve() as stub:
         url = f"http://127.0.0.1:{stub.port}"
-        with pytest.raises(UserError, match=rf"serves /.*served, and not other; write {url}#/"):
+        with pytest.raises(
+            UserError, match=rf"serves /.*served, and not other; write {url}#/"
+        ):
             models.load(f"{url}#other")
-    with pytest.raises(UserError, match=r"cannot be reached, .* 1 seconds; see its log, start it"):
+    with pytest.raises(
+        UserError, match=r"cannot be reached, .* 1 seconds; see its log, start it"
+    ):
         models.load(f"{url}#other")

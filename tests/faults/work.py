@@ -19,7 +19,18 @@ from helpers.probing import cache as caches
 from helpers.probing import engine, score
 from tests import tiny
 
-CITIES = ["Lyon", "Bern", "Turin", "Rome", "Nice", "Bari", "Paris", "Basel", "Milan", "Brest"]
+CITIES = [
+    "Lyon",
+    "Bern",
+    "Turin",
+    "Rome",
+    "Nice",
+    "Bari",
+    "Paris",
+    "Basel",
+    "Milan",
+    "Brest",
+]
 PROBES = pd.DataFrame(
     [
         (f"item{i}", "base", j, f"Which country is {city} in?", option, j == 0)
@@ -95,7 +106,9 @@ def run_chapter(templates: Path, folder: Path, *words: str) -> None:
     """Run the chapter as ``make book`` does; a mistake ends in one sentence on stderr."""
     os.environ["PYTHONPATH"] = str(runs.ROOT)
     where = ["--runs", str(folder), "--templates", str(templates)]
-    sys.exit(commands.main(["run", "monitor", "--model", "tiny", *where, "--set", *words]))
+    sys.exit(
+        commands.main(["run", "monitor", "--model", "tiny", *where, "--set", *words])
+    )
 
 
 def save_tables(folder: Path, n: int) -> None:

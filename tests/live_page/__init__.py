@@ -1,6 +1,7 @@
 """Asking a bundled model as the page does, in Python: what the page and its data are held to.
 
-``python -m tests.live_page`` asks what the pages of the book show and writes ``book/live.json``.
+``python -m tests.live_page`` asks what the pages of the book show and writes
+``book/live.json``.
 """
 
 # ruff: noqa: F401

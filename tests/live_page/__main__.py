@@ -1,7 +1,7 @@
 """Ask a bundled model what the pages of the book show, and write the answers.
 
-The bars of one answer and their words, one fact in several states for the front page, and one fact
-put through the four studies for the page that compares them.
+The bars of one answer and their words, one fact in several states for the front page,
+and one fact put through the four studies for the page that compares them.
 """
 
 import json
@@ -28,16 +28,22 @@ def still(asked: Question, before: Question | None = None) -> dict[str, Any]:
     shown = table[(table.index < SHOWN) | (table["told"] != "")]
     if before is not None:
         earlier = answers(before).set_index("object")["probability"]
-        shown = table[table.index.isin(shown.index) | (table["object"] == earlier.idxmax())]
+        shown = table[
+            table.index.isin(shown.index) | (table["object"] == earlier.idxmax())
+        ]
         shown = shown.assign(before=shown["object"].map(earlier))
         behind = f" Dashed outline: after “{_in_line(before)}”."
     number = (
-        f"the {SHOWN} likeliest of {len(table)} objects" if len(table) > SHOWN else "all options"
+        f"the {SHOWN} likeliest of {len(table)} objects"
+        if len(table) > SHOWN
+        else "all options"
     )
     if more := list(shown["object"][shown.index >= SHOWN]):
         number += f", and {' and '.join(more)}"
     caption = f"What {MODEL} expects after “{_in_line(asked)}”: {number}.{behind} {truth(asked)}"
-    values = ", ".join(f"{row.object} {100 * row.probability:.1f} %" for row in shown.itertuples())
+    values = ", ".join(
+        f"{row.object} {100 * row.probability:.1f} %" for row in shown.itertuples()
+    )
     alt = f"Bars of {number}: {values}."
     return {"caption": caption, "alt": alt, "bars": shown.to_dict("records")}
 
@@ -60,13 +66,18 @@ def truth(asked: Question) -> str:
 def _in_line(asked: Question) -> str:
     """Return a prompt in one line: of a list of examples, its last two."""
     lines = ask(asked)[0].split("\n")
-    return " / ".join(["…", *lines[-3:]] if asked.way == "list" and len(lines) > 3 else lines)
+    return " / ".join(
+        ["…", *lines[-3:]] if asked.way == "list" and len(lines) > 3 else lines
+    )
 
 
 STATES = [
     ("Ask", Question("P17", "Lyon", "sentence")),
     ("Ask in a wording it never read", Question("P17", "Lyon", "question", frame=6)),
-    ("Say an unrelated word first", Question("P17", "Lyon", "sentence", context="Helium")),
+    (
+        "Say an unrelated word first",
+        Question("P17", "Lyon", "sentence", context="Helium"),
+    ),
     ("Say a wrong country first", Question("P17", "Lyon", "sentence", context="Italy")),
 ]
 
@@ -79,8 +90,13 @@ def front(states: Sequence[tuple[str, Question]] = STATES) -> dict[str, Any]:
     listed += [name for table in tables for name in table.index[:2]]
     objects = [name for name in dict.fromkeys(listed) if name in told.index]
     said = {asked.context for _, asked in states}
-    kinds = {name: "true" if told[name] == "true" else "said" * (name in said) for name in objects}
-    likeliest = [(table.index[0], float(table["probability"].iloc[0])) for table in tables]
+    kinds = {
+        name: "true" if told[name] == "true" else "said" * (name in said)
+        for name in objects
+    }
+    likeliest = [
+        (table.index[0], float(table["probability"].iloc[0])) for table in tables
+    ]
     return {
         "states": [
             {"label": label, "prompt": ask(asked)[0], "best": best}
@@ -89,7 +105,9 @@ def front(states: Sequence[tuple[str, Question]] = STATES) -> dict[str, Any]:
         "objects": {
             name: {
                 "kind": kinds[name],
-                "probabilities": [float(table["probability"][name]) for table in tables],
+                "probabilities": [
+                    float(table["probability"][name]) for table in tables
+                ],
             }
             for name in objects
         },
@@ -116,13 +134,19 @@ def through(fact: str) -> list[Reading]:
         facts = study.facts(answers)
         known = study.verdict(facts)["known"].iloc[0]
         prompts, result = SAID[name](answers, facts.iloc[0], one["object"].iloc[0])
-        readings.append(Reading(name, prompts, result, None if pd.isna(known) else bool(known)))
+        readings.append(
+            Reading(name, prompts, result, None if pd.isna(known) else bool(known))
+        )
     return readings
 
 
-def _monitor(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:
+def _monitor(
+    answers: pd.DataFrame, fact: pd.Series, truth: str
+) -> tuple[list[str], str]:
     asked = answers.drop_duplicates("variant").set_index("variant")["prompt"]
-    prompts = [asked[name] for name in ("frame0", f"frame{fact['n_frames'] - 1}", "wrong0")]
+    prompts = [
+        asked[name] for name in ("frame0", f"frame{fact['n_frames'] - 1}", "wrong0")
+    ]
     return prompts, (
         f"Over {fact['n_frames']} wordings and {fact['n_interferences']} wrong words the "
         f"probability of {truth} is on average {fact['deviation']:.2f} away from the "
@@ -131,26 +155,36 @@ def _monitor(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[s
     )
 
 
-def _knowledge_base(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:
+def _knowledge_base(
+    answers: pd.DataFrame, fact: pd.Series, truth: str
+) -> tuple[list[str], str]:
     lines = answers["prompt"].iloc[0].strip().splitlines()
     again = int(answers["n_choices"].iloc[0])
-    result = f"The model answers “{fact['said'].strip()}”, which counts as {fact['label']}."
+    result = (
+        f"The model answers “{fact['said'].strip()}”, which counts as {fact['label']}."
+    )
     if fact["tested"]:
         result += f" Asked {again} times with options, it picks it again in "
         result += f"{percent(fact['consistency'])} of the cases."
     return ["… " + " ".join(lines[-2:])], result
 
 
-def _latent_knowledge(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:
+def _latent_knowledge(
+    answers: pd.DataFrame, fact: pd.Series, truth: str
+) -> tuple[list[str], str]:
     words = answers["prompt"].iloc[0]
     totals = np.array([sum(values) for values in answers["logprobs"]])
     rank = int((totals > totals[answers["correct"].to_numpy()].max()).sum()) + 1
     result = f"Of {len(answers)} objects the likeliest is {fact['said']} ({percent(fact['top'])})"
-    result += "." if rank == 1 else f"; {truth} is number {rank} ({percent(fact['mass'])})."
+    result += (
+        "." if rank == 1 else f"; {truth} is number {rank} ({percent(fact['mass'])})."
+    )
     return ["… " + words[-60:].partition(" ")[2].replace("\n", " ⏎ ")], result
 
 
-def _multiplicity(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:
+def _multiplicity(
+    answers: pd.DataFrame, fact: pd.Series, truth: str
+) -> tuple[list[str], str]:
     asked = answers.drop_duplicates("variant")["prompt"]
     options = ", ".join(sorted(answers["text"].unique()))
     return [f"{asked.iloc[0]} ({options})", f"{asked.iloc[-1]} ({options})"], (

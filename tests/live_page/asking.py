@@ -1,7 +1,7 @@
 """What the page asks about a subject, in one of five ways, and the objects to choose from.
 
-The page does the same in JavaScript (``book/_static/live/prompts.js``); the tests hold both
-together.
+The page does the same in JavaScript (``book/_static/live/prompts.js``); the tests hold
+both together.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ class Question:
     way: str = "question"  # a name of WAYS
     frame: int = 0  # wording of the question or sentence, 0 for the base frame
     context: str = ""  # said first, only in the ways of IN_CONTEXT
-    examples: int = 8  # length of a list, at least 1; a relation with fewer facts gives all
+    examples: int = (
+        8  # length of a list, at least 1; a relation with fewer facts gives all
+    )
     turn: int = 0  # from which fact on the examples begin; of options: which order
-    separator: str = "colon and line"  # a name of SEPARATORS; this one IC-LKE chooses for MODEL
+    separator: str = (
+        "colon and line"  # a name of SEPARATORS; this one IC-LKE chooses for MODEL
+    )
 
 
 @cache
@@ -54,13 +58,19 @@ def about(relation: str, subject: str) -> pd.DataFrame:
     """
     rows = of(relation)
     exact = rows[rows["subject"] == subject]
-    return exact if len(exact) else rows[rows["subject"].map(folded) == folded(subject)][:1]
+    return (
+        exact
+        if len(exact)
+        else rows[rows["subject"].map(folded) == folded(subject)][:1]
+    )
 
 
 def folded(name: str) -> str:
     """Return a name without case, accents and outer space."""
     letters = unicodedata.normalize("NFD", name.strip().lower())
-    return "".join(letter for letter in letters if not unicodedata.category(letter).startswith("M"))
+    return "".join(
+        letter for letter in letters if not unicodedata.category(letter).startswith("M")
+    )
 
 
 def ask(asked: Question) -> tuple[str, list[str], list[str]]:
@@ -87,8 +97,8 @@ def ask(asked: Question) -> tuple[str, list[str], list[str]]:
 def options(asked: Question, of_relation: pd.DataFrame) -> list[str]:
     """Return the options of a question: the truth, what was told falsely, and others.
 
-    The others are spread evenly over the relation's objects, beginning at a place that the
-    subject's letters decide. All stand in alphabetic order, turned by `turn`.
+    The others are spread evenly over the relation's objects, beginning at a place that
+    the subject's letters decide. All stand in alphabetic order, turned by `turn`.
     """
     objects = sorted(set(of_relation["object"]))
     of_subject = about(asked.relation, asked.subject)
@@ -104,7 +114,9 @@ def answers(asked: Question) -> pd.DataFrame:
     """Return the probability of each object, the likeliest first, with what is true of it."""
     (found,) = shares([asked])
     known = about(asked.relation, asked.subject)
-    told = dict.fromkeys(known["false_object"], "false") | dict.fromkeys(known["object"], "true")
+    told = dict.fromkeys(known["false_object"], "false") | dict.fromkeys(
+        known["object"], "true"
+    )
     table = found.rename_axis("object").reset_index(name="probability")
     table["told"] = [told.get(name, "") for name in table["object"]]
     return table.sort_values("probability", ascending=False, ignore_index=True)
@@ -139,10 +151,17 @@ def _framed(asked: Question) -> str:
     """Return the question or sentence, after its context."""
     kind = WAYS[asked.way][1]
     template = _frames(asked.relation, kind)[asked.frame]
-    fact = {"fact": "", "relation": "", "subject": asked.subject, "object": asked.context}
+    fact = {
+        "fact": "",
+        "relation": "",
+        "subject": asked.subject,
+        "object": asked.context,
+    }
     frame = {"relation": "", "kind": kind, "frame": 0, "template": template}
     said = "right" if asked.context and asked.way in IN_CONTEXT else "none"
-    probes = frames.questions(pd.DataFrame([fact]), pd.DataFrame([frame]), kind, (said,))
+    probes = frames.questions(
+        pd.DataFrame([fact]), pd.DataFrame([frame]), kind, (said,)
+    )
     return probes["prompt"].item()
 
 
@@ -151,7 +170,9 @@ def _list(asked: Question, of_relation: pd.DataFrame) -> tuple[str, str]:
     names = of_relation["subject"].str.lower()
     own = names == of_relation["object"].str.lower()
     usable = of_relation[~own & (names != asked.subject.lower())]
-    begin = asked.turn * asked.examples % len(usable)  # as a wheel turns, so that none runs out
+    begin = (
+        asked.turn * asked.examples % len(usable)
+    )  # as a wheel turns, so that none runs out
     turned = pd.concat([usable[begin:], usable[:begin]])[: asked.examples]
     subject, space = lists.opened(asked.subject, asked.separator)
     return lists.listing(turned, asked.separator) + subject, space

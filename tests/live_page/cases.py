@@ -1,7 +1,7 @@
 """Cases that show a point: facts on which the model's own answers show it by a margin.
 
-A case asks one question, or two, of which the first one's bars stay behind the second's. All its
-candidates are put to the model, and the clearest is shown.
+A case asks one question, or two, of which the first one's bars stay behind the
+second's. All its candidates are put to the model, and the clearest is shown.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,8 +62,12 @@ def _less_likely(fact: pd.Series, found: Shares) -> float:
     return min(lead(found[0], true), found[0][true] - found[1][true])
 
 
-MARGINS: dict[str, Callable[[pd.Series, Shares], float]] = {  # of the answers to a candidate
-    "flipped": lambda fact, found: min(map(lead, found, (fact["object"], fact["said"]))),
+MARGINS: dict[
+    str, Callable[[pd.Series, Shares], float]
+] = {  # of the answers to a candidate
+    "flipped": lambda fact, found: min(
+        map(lead, found, (fact["object"], fact["said"]))
+    ),
     "distracted": _less_likely,
     "known": lambda fact, found: min(lead(one, fact["object"]) for one in found),
     "false": lambda fact, found: lead(found[0], fact["false_object"]),

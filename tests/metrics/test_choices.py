@@ -15,23 +15,35 @@ def answers(logprobs, texts=None, correct=0, item="a", variant="v0"):
     texts = texts or [f" {n}" for n in range(len(logprobs))]
     marks = [n == correct for n in range(len(logprobs))]
     columns = {"option": range(len(logprobs)), "continuation": texts, "correct": marks}
-    return pd.DataFrame({"item": item, "variant": variant, **columns, "logprobs": logprobs})
+    return pd.DataFrame(
+        {"item": item, "variant": variant, **columns, "logprobs": logprobs}
+    )
 
 
 def made(table, correct, logprob=-1.0):
     """Return choices as from `choose`, of a table of options."""
     rows = [
-        {"item": f"i{n}", "relation": "r", "variation": v, "answer": correct[n], "option": option}
+        {
+            "item": f"i{n}",
+            "relation": "r",
+            "variation": v,
+            "answer": correct[n],
+            "option": option,
+        }
         for n, row in enumerate(table)
         for v, option in enumerate(row)
     ]
     return pd.DataFrame(rows).assign(logprob=logprob)
 
 
-@pytest.mark.parametrize(("rule", "option"), [("mean", 1), ("sum", 0), ("per_character", 2)])
+@pytest.mark.parametrize(
+    ("rule", "option"), [("mean", 1), ("sum", 0), ("per_character", 2)]
+)
 def test_each_rule_can_choose_another_option(rule, option):
     # mean -1, -0.8, -0.9; sum -1, -1.6, -1.8; by character -1 / 2, -1.6 / 4, -1.8 / 12
-    table = answers([[-1.0], [-0.6, -1.0], [-0.9, -0.9]], [" ab", " abcd", " abcdef ghijk"])
+    table = answers(
+        [[-1.0], [-0.6, -1.0], [-0.9, -0.9]], [" ab", " abcd", " abcdef ghijk"]
+    )
     found = choices.choose(table, rule)
     assert found["option"].tolist() == [option]
     assert found["right"].tolist() == [option == 0]
@@ -40,7 +52,9 @@ def test_each_rule_can_choose_another_option(rule, option):
 
 def test_each_item_and_variant_gets_one_row_in_order_of_appearance():
     parts = [
-        answers([[-1.0], [-2.0]], item=item, variant=variant, correct=1).assign(kept=item)
+        answers([[-1.0], [-2.0]], item=item, variant=variant, correct=1).assign(
+            kept=item
+        )
         for item, variant in (("b", "v1"), ("a", "v1"), ("b", "v0"))
     ]
     found = choices.choose(pd.concat(parts))
@@ -54,7 +68,9 @@ SCORES = st.lists(st.floats(-9, 0) | st.sampled_from([-1.5, -1.0]), min_size=2)
 
 
 @given(SCORES, st.integers(0, 9), st.randoms())
-def test_the_best_is_chosen_and_of_equals_the_first_wrong_one(logprobs, correct, random):
+def test_the_best_is_chosen_and_of_equals_the_first_wrong_one(
+    logprobs, correct, random
+):
     correct %= len(logprobs)
     table = answers([[value] for value in logprobs], correct=correct)
     best = [n for n, value in enumerate(logprobs) if value == max(logprobs)]
@@ -67,7 +83,10 @@ def test_the_best_is_chosen_and_of_equals_the_first_wrong_one(logprobs, correct,
 
 def test_choices_spread_to_one_row_an_item_in_their_order():
     chosen = made([[1, 2], [0, 0]], [0, 0]).iloc[::-1]
-    assert choices.spread(chosen).to_dict("index") == {"i1": {0: 0, 1: 0}, "i0": {0: 1, 1: 2}}
+    assert choices.spread(chosen).to_dict("index") == {
+        "i1": {0: 0, 1: 0},
+        "i0": {0: 1, 1: 2},
+    }
     assert list(choices.spread(chosen).index) == ["i1", "i0"]
 
 
@@ -82,7 +101,12 @@ def test_scores_of_items_by_hand():
     assert found["ambiguous_binary"].tolist() == [1, 0, 0, 0]
     assert found["self_consistency"].tolist() == pytest.approx([1 / 3, 1, 1 / 3, 1])
     assert found["majority"].tolist() == [0, 1, 2, 0]
-    assert found["class"].tolist() == ["randomness", "error", "randomness", "factuality"]
+    assert found["class"].tolist() == [
+        "randomness",
+        "error",
+        "randomness",
+        "factuality",
+    ]
     assert (found[list(multiplicity.CLASSES)].sum(axis=1) == 1).all()
     assert found["logprob"].tolist() == pytest.approx([-2] * 4)
     confidence = (np.exp(-1) + np.exp(-2) + np.exp(-3)) / 3
@@ -97,11 +121,23 @@ def test_scores_of_items_by_hand():
 
 
 def test_cells_follow_the_default_prompt_as_in_the_paper_or_the_majority():
-    found = choices.item_scores(made([[0, 1, 1, 2], [1, 0, 0, 0], [0, 0, 1, 1]], [0, 0, 0]))
-    assert choices.cells(found).str.split().str[1].tolist() == ["correct", "wrong", "correct"]
+    found = choices.item_scores(
+        made([[0, 1, 1, 2], [1, 0, 0, 0], [0, 0, 1, 1]], [0, 0, 0])
+    )
+    assert choices.cells(found).str.split().str[1].tolist() == [
+        "correct",
+        "wrong",
+        "correct",
+    ]
     by_majority = choices.cells(found, "majority").str.split().str[1]
-    assert by_majority.tolist() == ["wrong", "correct", "wrong"]  # the last one is a tie
-    with pytest.raises(UserError, match="correct_by is majority or default, not 'mode'"):
+    assert by_majority.tolist() == [
+        "wrong",
+        "correct",
+        "wrong",
+    ]  # the last one is a tie
+    with pytest.raises(
+        UserError, match="correct_by is majority or default, not 'mode'"
+    ):
         choices.cells(found, "mode")
 
 
@@ -126,18 +162,40 @@ def test_tau_and_replacement_reach_the_classes():
     chosen = made([[0, 0, 1]], [0])
     assert choices.item_scores(chosen, tau=0.3)["class"].tolist() == ["factuality"]
     assert choices.item_scores(chosen, tau=0.5)["class"].tolist() == ["randomness"]
-    assert choices.item_scores(chosen, 0.5, replacement=True)["class"].tolist() == ["factuality"]
+    assert choices.item_scores(chosen, 0.5, replacement=True)["class"].tolist() == [
+        "factuality"
+    ]
 
 
 TWO = answers([[-1.0]] * 2)
 REFUSED = [
-    (choices.choose, (answers([[-1.0]]),), "Item a has one option only: give at least two"),
-    (choices.choose, (answers([[-1.0]] * 2, correct=5),), "Item a needs exactly one correct opt"),
-    (choices.choose, (TWO.assign(correct=True),), "Item a needs exactly one correct option"),
+    (
+        choices.choose,
+        (answers([[-1.0]]),),
+        "Item a has one option only: give at least two",
+    ),
+    (
+        choices.choose,
+        (answers([[-1.0]] * 2, correct=5),),
+        "Item a needs exactly one correct opt",
+    ),
+    (
+        choices.choose,
+        (TWO.assign(correct=True),),
+        "Item a needs exactly one correct option",
+    ),
     (choices.choose, (TWO.drop(columns="logprobs"),), "logprobs"),
     (choices.choose, (TWO, "best"), 'mean, sum, per_character; "best" is none of them'),
-    (choices.spread, (made([[1, 2], [0, 0]], [0, 0]).iloc[:-1],), "Item i1 lacks some of the var"),
-    (choices.item_scores, (made([[0], [1]], [0, 0]),), "at least 2 prompt variations, not 1"),
+    (
+        choices.spread,
+        (made([[1, 2], [0, 0]], [0, 0]).iloc[:-1],),
+        "Item i1 lacks some of the var",
+    ),
+    (
+        choices.item_scores,
+        (made([[0], [1]], [0, 0]),),
+        "at least 2 prompt variations, not 1",
+    ),
 ]
 
 

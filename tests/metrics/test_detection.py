@@ -11,9 +11,9 @@ from sklearn.metrics import roc_auc_score
 from helpers import stats
 from helpers.metrics import detection
 
-ROWS = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=20).filter(
-    lambda rows: len({label for _, label in rows}) == 2
-)
+ROWS = st.lists(
+    st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=20
+).filter(lambda rows: len({label for _, label in rows}) == 2)
 
 
 def pairs(rows):
@@ -47,7 +47,9 @@ def test_many_samples_at_once_are_as_one_by_one():
         ([[1.0, 1], [1.0, 0], [1.0, 0]], 0.5),
     ],
 )
-def test_one_group_alone_has_no_area_and_a_score_that_never_changes_is_a_coin(rows, area):
+def test_one_group_alone_has_no_area_and_a_score_that_never_changes_is_a_coin(
+    rows, area
+):
     assert detection.area(np.array(rows)) == pytest.approx(area, nan_ok=True)
 
 
@@ -56,15 +58,18 @@ def within(areas, n, m, wider=1.0):
     theta = np.linspace(0, 1, 1_000_001)
     half = (n + m) / 2 - 1
     spread = 1 + half * (1 - theta) / (2 - theta) + half * theta / (1 + theta)
-    kept = (areas - theta) ** 2 <= norm.ppf(0.975) ** 2 * wider * theta * (1 - theta) * spread / (
-        n * m
-    )
+    kept = (areas - theta) ** 2 <= norm.ppf(0.975) ** 2 * wider * theta * (
+        1 - theta
+    ) * spread / (n * m)
     return theta[kept][[0, -1]]
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.floats(0, 1))
 def test_the_bounds_are_the_areas_that_are_not_rejected(n, m, share):
-    area, label = np.round(share * n * m) / (n * m), np.array([1] * n + [0] * m)[:, None]
+    area, label = (
+        np.round(share * n * m) / (n * m),
+        np.array([1] * n + [0] * m)[:, None],
+    )
     found = detection.bounds(np.array(area), np.full(9, area), label)
     assert found == pytest.approx(within(area, n, m), abs=2e-6)
     assert 0 <= found[0] <= area <= found[1] <= 1
@@ -97,8 +102,12 @@ def normal(draw, area, n):
 
 POSITIVE = {  # scores of positives, where those of negatives are normal
     "of equal spread": normal,
-    "of twice the spread": lambda draw, area, n: draw.normal(np.sqrt(5) * norm.ppf(area), 2, n),
-    "exponential": lambda draw, area, n: norm.ppf(draw.random(n) ** ((1 - area) / area)),
+    "of twice the spread": lambda draw, area, n: draw.normal(
+        np.sqrt(5) * norm.ppf(area), 2, n
+    ),
+    "exponential": lambda draw, area, n: norm.ppf(
+        draw.random(n) ** ((1 - area) / area)
+    ),
     "rounded": normal,  # to ten steps, as those of negatives
 }
 
@@ -120,6 +129,8 @@ def test_areas_near_one_are_covered(kind, area, sizes):
     covered = []
     for seed in range(sets):
         rows = sample(*sizes)
-        found = stats.bootstrap(rows, detection.area, rows[:, 1], n_resamples=100, seed=seed)
+        found = stats.bootstrap(
+            rows, detection.area, rows[:, 1], n_resamples=100, seed=seed
+        )
         covered.append(found.low <= truth <= found.high)
     assert np.mean(covered) >= 0.93 - 2 * np.sqrt(0.05 * 0.95 / sets)

@@ -13,8 +13,8 @@ from helpers import UserError, published, stats
 from helpers.metrics import knowledge_base as kb
 
 SETTINGS = ("zero-shot", "four-shot", "four-two")
-# Cells of Table 11 that do not follow from Tables 9 and 10 by rounding, as printed: CWR, and the
-# NCCR that is made from it. One is off by 7.24, the other by 0.04.
+# Cells of Table 11 that do not follow from Tables 9 and 10 by rounding, as printed:
+# CWR, and the NCCR that is made from it. One is off by 7.24, the other by 0.04.
 OFF = {
     ("four-shot", "Gemma-Instruct 7B", "CWR"): 4.46,
     ("four-shot", "Gemma-Instruct 7B", "NCCR"): 7.55,
@@ -22,9 +22,9 @@ OFF = {
     ("zero-shot", "Llama 2 7B", "NCCR"): 9.39,
 }
 
-row = st.tuples(st.booleans(), st.sampled_from(kb.LABELS), st.integers(0, 20) | st.none()).filter(
-    lambda r: r[0] or r[1] != "correct"
-)
+row = st.tuples(
+    st.booleans(), st.sampled_from(kb.LABELS), st.integers(0, 20) | st.none()
+).filter(lambda r: r[0] or r[1] != "correct")
 
 
 def table(rows):
@@ -52,13 +52,30 @@ def by_hand(rows):
     def minus(a, b):
         return None if a is None or b is None else a - b
 
-    cr, wr, ur = share(seen, "correct"), share(seen, "wrong"), share(unseen, "uninformative")
+    cr, wr, ur = (
+        share(seen, "correct"),
+        share(seen, "wrong"),
+        share(unseen, "uninformative"),
+    )
     c, ws, wu = cons(seen, "correct"), cons(seen, "wrong"), cons(unseen, "wrong")
     both = [x for x in (ws, wu) if x is not None]
     ccr, cwr = times(cr, c), times(wr, ws)
     cons_w = sum(both) / Fraction(len(both)) if both else None
     iur = minus(1, times(minus(1, ur), wu))
-    return (cr, wr, minus(cr, wr), ur, c, ws, wu, cons_w, ccr, cwr, minus(ccr, cwr), iur)
+    return (
+        cr,
+        wr,
+        minus(cr, wr),
+        ur,
+        c,
+        ws,
+        wu,
+        cons_w,
+        ccr,
+        cwr,
+        minus(ccr, cwr),
+        iur,
+    )
 
 
 @given(st.lists(row, max_size=25))
@@ -73,15 +90,23 @@ def test_measures_are_those_counted_by_hand(rows):
 def test_table_11_follows_from_tables_9_and_10(setting):
     factual, steady, printed = (published.load(f"kb_table{n}") for n in (9, 10, 11))
     given_ = factual.filter(like=setting) / 100, steady.filter(like=setting) / 100
-    columns = {name.split()[1]: column for part in given_ for name, column in part.items()}
+    columns = {
+        name.split()[1]: column for part in given_ for name, column in part.items()
+    }
     names = ("CR", "WR", "UR", "Cons_c", "Cons_w_seen", "Cons_w_unseen")
-    found = pd.DataFrame(kb.combine(*(columns[name] for name in names)), index=printed.index) * 100
+    found = (
+        pd.DataFrame(
+            kb.combine(*(columns[name] for name in names)), index=printed.index
+        )
+        * 100
+    )
     target = pd.concat([factual, steady, printed], axis=1).filter(like=setting)
     off = {}
     for column in target:
         name = column.split()[1]
         gap = (found[name] - target[column]).abs()
-        # Each printed figure is off by at most 0.005: a difference by 0.01, a product by the same.
+        # Each printed figure is off by at most 0.005: a difference by 0.01, a product
+        # by the same.
         for model in gap[gap > 0.0151].index:
             off[setting, model, name] = target.loc[model, column]
         assert (found[name].isna() == target[column].isna()).all()
@@ -116,7 +141,9 @@ def test_bad_tables_are_refused(responses, sentence):
 def test_a_rate_is_the_mean_of_its_marks(name, seed):
     chance = np.random.default_rng(seed)
     seen = chance.random(30) < 0.5
-    label = np.where(seen, chance.choice(kb.LABELS, 30), chance.choice(kb.LABELS[1:], 30))
+    label = np.where(
+        seen, chance.choice(kb.LABELS, 30), chance.choice(kb.LABELS[1:], 30)
+    )
     values = kb.indicators(pd.DataFrame({"seen": seen, "label": label}))
     statistic = kb.measure(name)
     assert statistic.marks(values).mean() == pytest.approx(statistic(values))
@@ -128,10 +155,14 @@ def test_rates_that_cannot_vary_have_intervals_with_a_width():
     seen = [True] * 20 + [False] * 40
     said = ["correct"] * 20, ["wrong"] * 40
     wrong = kb.indicators(pd.DataFrame({"seen": seen, "label": said[0] + said[1]}))
-    silent = kb.indicators(pd.DataFrame({"seen": seen, "label": said[0] + ["uninformative"] * 40}))
+    silent = kb.indicators(
+        pd.DataFrame({"seen": seen, "label": said[0] + ["uninformative"] * 40})
+    )
     w = (z := norm.ppf(0.975) ** 2) / (40 + z)
     found = stats.bootstrap(silent, kb.measure("UR"), seen, n_resamples=20)
     assert found[:3] == pytest.approx((1, 1 - w, 1))
     gap = stats.paired_difference(silent, wrong, kb.measure("UR"), seen, n_resamples=20)
     assert gap[:3] == pytest.approx((1, 1 - np.sqrt(2) * w, 1))
-    assert np.isnan(stats.bootstrap(silent, kb.measure("NCR"), seen, n_resamples=20).low)
+    assert np.isnan(
+        stats.bootstrap(silent, kb.measure("NCR"), seen, n_resamples=20).low
+    )

@@ -16,9 +16,9 @@ PROBABILITIES = arrays(
     elements=st.floats(1e-6, 1, allow_subnormal=False),
 )
 
-# The authors' released output of Llama 2 7B for ten facts of one relation (seed 10): normalised
-# probability of the truth, and of the likeliest other choice. It prints accuracy 0.3 and
-# probability mass 0.2886122686182959.
+# The authors' released output of Llama 2 7B for ten facts of one relation (seed 10):
+# normalised probability of the truth, and of the likeliest other choice. It prints
+# accuracy 0.3 and probability mass 0.2886122686182959.
 RELEASED = [
     (0.313398001409848, 0.44946334647602854),
     (0.0063467794187475075, 0.3078129833275652),
@@ -35,7 +35,9 @@ RELEASED = [
 
 def released(scale=1.0):
     """Return a hundred choices a fact: the published two, the rest of the mass spread evenly."""
-    rows = [[other, *[(1 - truth - other) / 98] * 98, truth] for truth, other in RELEASED]
+    rows = [
+        [other, *[(1 - truth - other) / 98] * 98, truth] for truth, other in RELEASED
+    ]
     return np.array(rows) * scale
 
 
@@ -47,7 +49,9 @@ def answers_of(matrix, seed=0):
         for place in random.permutation(len(row)):
             half = np.log(row[place]) / 2
             last = place == len(row) - 1
-            rows.append((f"f{fact}", "r", "ic", int(place), last, [half, half], f"c{place}"))
+            rows.append(
+                (f"f{fact}", "r", "ic", int(place), last, [half, half], f"c{place}")
+            )
     columns = ["item", "relation", "variant", "option", "correct", "logprobs", "choice"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -93,7 +97,9 @@ def test_scores_of_answers_are_those_of_the_matrix(matrix, seed):
     assert scores["chance"].eq(1 / matrix.shape[1]).all()
     best = np.sort(matrix, axis=1)
     clear = best[:, -1] - best[:, -2] > 1e-6
-    assert (scores["right"] == (matrix.argmax(axis=1) == matrix.shape[1] - 1))[clear].all()
+    assert (scores["right"] == (matrix.argmax(axis=1) == matrix.shape[1] - 1))[
+        clear
+    ].all()
     said = [f"c{place}" for place in matrix.argmax(axis=1)]
     assert (scores["said"] == said)[clear].all()
 

@@ -18,7 +18,9 @@ from helpers.metrics.matching import (
     starts_with,
 )
 
-CASES = yaml.safe_load(Path(__file__).with_name("spellings.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load(
+    Path(__file__).with_name("spellings.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize(("text", "gold", "rules"), CASES["right"])

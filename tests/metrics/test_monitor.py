@@ -48,9 +48,10 @@ THREE = {
         "wrong1": [F(4, 5)],
     },
 }
-# By hand. a: frames move by (1/10, 0) and (4/10, 1/4), so PFD = (1/20 + 13/40) / 2 = 3/16;
-# wrong contexts by (8/10, 1/2) and (0, 1/2), so IRD = (13/20 + 1/4) / 2 = 9/20; anchor 19/20.
-# b: PFD = (0 + 1/4) / 2 = 1/8; IRD = (1/2 + 1/4) / 2 = 3/8; anchor 1/2. c does not move.
+# By hand. a: frames move by (1/10, 0) and (4/10, 1/4), so PFD = (1/20 + 13/40) / 2 =
+# 3/16; wrong contexts by (8/10, 1/2) and (0, 1/2), so IRD = (13/20 + 1/4) / 2 = 9/20;
+# anchor 19/20. b: PFD = (0 + 1/4) / 2 = 1/8; IRD = (1/2 + 1/4) / 2 = 3/8; anchor 1/2. c
+# does not move.
 PFD = [F(3, 16), F(1, 8), F(0)]
 IRD = [F(9, 20), F(3, 8), F(0)]
 ANCHOR = [F(19, 20), F(1, 2), F(4, 5)]
@@ -65,11 +66,14 @@ def test_three_facts_by_hand():
     assert facts["n_frames"].tolist() == facts["n_interferences"].tolist() == [2, 2, 2]
     summands = [math.sqrt((p * p + i * i + p * i) / 3) for p, i in zip(PFD, IRD)]
     np.testing.assert_allclose(facts["deviation"], summands, atol=1e-12)
-    assert monitor.monitor_score(facts) == pytest.approx(sum(summands) / float(sum(ANCHOR)))
+    assert monitor.monitor_score(facts) == pytest.approx(
+        sum(summands) / float(sum(ANCHOR))
+    )
 
 
-# By hand. a: after unrelated words its tokens move by (2/10, 1/4) and (1/10, 0), so the control is
-# (9/40 + 1/20) / 2 = 11/80. b: it moves by 1/4 after the one word said. c has none.
+# By hand. a: after unrelated words its tokens move by (2/10, 1/4) and (1/10, 0), so the
+# control is (9/40 + 1/20) / 2 = 11/80. b: it moves by 1/4 after the one word said. c
+# has none.
 CONTROL = {
     "P17-a": {"unrelated0": [F(7, 10), F(3, 4)], "unrelated1": [F(1), F(1)]},
     "P17-b": {"unrelated0": [F(3, 4)]},
@@ -82,14 +86,20 @@ def controlled(control=CONTROL):
 
 def test_control_ird_by_hand():
     facts = monitor.fact_scores(controlled())
-    assert facts["control_ird"][:2].tolist() == pytest.approx([11 / 80, 1 / 4], abs=1e-12)
+    assert facts["control_ird"][:2].tolist() == pytest.approx(
+        [11 / 80, 1 / 4], abs=1e-12
+    )
     assert math.isnan(facts["control_ird"][2])
     paper = monitor.fact_scores(table(THREE))
-    other = monitor.fact_scores(controlled({"P17-b": {"unrelated0": [F(1, 2), F(1, 2)]}}))
+    other = monitor.fact_scores(
+        controlled({"P17-b": {"unrelated0": [F(1, 2), F(1, 2)]}})
+    )
     assert other["control_ird"].isna().all()  # its tokens are others
     for found in (facts, other):
         found = found.drop(columns="control_ird")
-        pd.testing.assert_frame_equal(found, paper.drop(columns="control_ird"), check_exact=True)
+        pd.testing.assert_frame_equal(
+            found, paper.drop(columns="control_ird"), check_exact=True
+        )
 
 
 def test_unrelated_words_change_no_verdict_on_a_fact():
@@ -107,9 +117,16 @@ def by_loops(variants):
         for position in range(length):
             total += abs(plus[position] - other[position])
         distances.setdefault(name.rstrip("0123456789"), []).append(total / length)
-    means = [sum(each) / len(each) for each in (distances[kind] for kind in ("frame", "wrong"))]
+    means = [
+        sum(each) / len(each)
+        for each in (distances[kind] for kind in ("frame", "wrong"))
+    ]
     control = distances["unrelated"]
-    return sum(plus) / length, *means, sum(control) / len(control) if control else math.nan
+    return (
+        sum(plus) / length,
+        *means,
+        sum(control) / len(control) if control else math.nan,
+    )
 
 
 def random_facts(seed, n=6):
@@ -118,14 +135,29 @@ def random_facts(seed, n=6):
     for item in range(n):
         length = int(generator.integers(1, 5))
         counts = {"frame": (1, 8), "wrong": (1, 6), "unrelated": (0, 3)}
-        names = [f"{k}{j}" for k, ends in counts.items() for j in range(generator.integers(*ends))]
-        names += ["right", "right2", "wrong", "qa0+wrong1"]  # three of them are others' prompts
-        facts[f"P{item % 3}-{item}"] = {name: generator.random(length) for name in names}
+        names = [
+            f"{k}{j}"
+            for k, ends in counts.items()
+            for j in range(generator.integers(*ends))
+        ]
+        names += [
+            "right",
+            "right2",
+            "wrong",
+            "qa0+wrong1",
+        ]  # three of them are others' prompts
+        facts[f"P{item % 3}-{item}"] = {
+            name: generator.random(length) for name in names
+        }
     return facts
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 10_000), st.tuples(*[st.floats(0, 2)] * 3), st.sets(st.integers(0, 5)))
+@given(
+    st.integers(0, 10_000),
+    st.tuples(*[st.floats(0, 2)] * 3),
+    st.sets(st.integers(0, 5)),
+)
 def test_random_answers_agree_with_loops_in_any_order(seed, alphas, unknown):
     raw = random_facts(seed)
     known = pd.Series({item: n not in unknown for n, item in enumerate(raw) if n != 5})
@@ -143,7 +175,9 @@ def test_random_answers_agree_with_loops_in_any_order(seed, alphas, unknown):
     found = facts.loc[list(raw), columns]
     np.testing.assert_allclose(found.astype(float), wanted.astype(float), atol=1e-12)
     wanted = wanted[wanted["counted"]]
-    ratio = wanted["deviation"].sum() / wanted["anchor"].sum() if len(wanted) else math.nan
+    ratio = (
+        wanted["deviation"].sum() / wanted["anchor"].sum() if len(wanted) else math.nan
+    )
     assert monitor.monitor_score(facts, alphas) == pytest.approx(ratio, nan_ok=True)
 
 
@@ -158,7 +192,9 @@ def test_nothing_known_and_anchors_of_zero_give_no_number():
 
 def test_free_running_column_and_zeros_past_the_end():
     answers = table(THREE, "anchor_logprobs")
-    answers["tokens"] = [[str(n)] for n in range(len(answers))]  # of the model's own text: differ
+    answers["tokens"] = [
+        [str(n)] for n in range(len(answers))
+    ]  # of the model's own text: differ
     facts = monitor.fact_scores(answers, column="anchor_logprobs")
     forced = monitor.fact_scores(table(THREE))
     pd.testing.assert_frame_equal(facts, forced)
@@ -182,7 +218,11 @@ def test_anchors_of_gives_probabilities():
     anchors = anchors_of(table(THREE))
     right = anchors[anchors["role"] == "right"]
     assert right["probability"].tolist() == pytest.approx([float(x) for x in ANCHOR])
-    assert anchors["role"].value_counts().to_dict() == {"frame": 6, "wrong": 6, "right": 3}
+    assert anchors["role"].value_counts().to_dict() == {
+        "frame": 6,
+        "wrong": 6,
+        "right": 3,
+    }
 
 
 def test_shapes_that_do_not_compare_are_refused():
@@ -200,8 +240,16 @@ def test_known_facts_by_either_rule():
         }
     )
     assert known_facts(texts).to_dict() == {"a": True, "b": False, "c": False}
-    assert known_facts(texts, "starts_with").to_dict() == {"a": True, "b": True, "c": False}
-    assert known_facts(texts, counts="any").to_dict() == {"a": True, "b": False, "c": True}
+    assert known_facts(texts, "starts_with").to_dict() == {
+        "a": True,
+        "b": True,
+        "c": False,
+    }
+    assert known_facts(texts, counts="any").to_dict() == {
+        "a": True,
+        "b": False,
+        "c": True,
+    }
     with pytest.raises(UserError, match="lacks the column text"):
         known_facts(texts.drop(columns="text"))
     with pytest.raises(ValueError, match="none of base, any"):
@@ -209,17 +257,28 @@ def test_known_facts_by_either_rule():
 
 
 def without(name):
-    return table({"P17-b": {k: v for k, v in THREE["P17-b"].items() if k[:5] != name[:5]}})
+    return table(
+        {"P17-b": {k: v for k, v in THREE["P17-b"].items() if k[:5] != name[:5]}}
+    )
 
 
 def first(value):
-    return table(THREE).assign(logprobs=lambda t: [[value], *t["logprobs"].tolist()[1:]])
+    return table(THREE).assign(
+        logprobs=lambda t: [[value], *t["logprobs"].tolist()[1:]]
+    )
 
 
 TWICE = pd.concat([table(THREE), table(THREE).iloc[[1]]])
 REFUSED = [
-    (table({"P17-a": CONTROL["P17-a"]}), {}, "P17-a has no answer to a prompt such as right"),
-    *((without(name), {}, f"P17-b .*as {name}") for name in ("right", "frame0", "wrong0")),
+    (
+        table({"P17-a": CONTROL["P17-a"]}),
+        {},
+        "P17-a has no answer to a prompt such as right",
+    ),
+    *(
+        (without(name), {}, f"P17-b .*as {name}")
+        for name in ("right", "frame0", "wrong0")
+    ),
     (TWICE, {}, "P17-a has more than one answer to frame0"),
     *((first(value), {}, "P17-a") for value in (0.5, float("nan"))),
     (table(THREE), {"column": "anchor_logprobs"}, "lacks the column anchor_logprobs"),
@@ -247,7 +306,11 @@ SAID = "'and so on', '\\x1b[31m<b>', 'long"  # what the model answered, safe to 
         ([True] * 10, [True] * 10, []),
         ([True] * 10, [True] * 9 + [False], ["Only 9 of 10 facts count,"]),
         ([True, False], [True, False], ["Only 1 of 2 facts counts,"]),
-        ([False] * 4, [False] * 4, ["none of 4 facts", SAID, "prompt_format=auto or match="]),
+        (
+            [False] * 4,
+            [False] * 4,
+            ["none of 4 facts", SAID, "prompt_format=auto or match="],
+        ),
         ([True, False], [False, False], ["(1 of 2) in more than one way"]),
     ],
 )

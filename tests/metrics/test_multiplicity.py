@@ -53,7 +53,12 @@ def by_loops(row, correct, tau, replacement, correct_by):
     majority = mp.NO_MAJORITY if others and others[0][1] == times else most
     answer = row[0] if correct_by == "default" else majority
     kind = "factuality" if answer == correct else "error"
-    return agree, majority, answer == correct, "randomness" if agree < tau - 1e-12 else kind
+    return (
+        agree,
+        majority,
+        answer == correct,
+        "randomness" if agree < tau - 1e-12 else kind,
+    )
 
 
 TAUS = st.floats(0, 1) | st.sampled_from([0.0, 1 / 3, 0.4, 0.5, 1.0])
@@ -63,7 +68,9 @@ RULES = st.sampled_from([*mp.CORRECT_BY])
 @given(TABLES, st.data(), TAUS, st.booleans(), RULES)
 def test_measures_are_those_of_loops(table, data, tau, replacement, rule):
     correct = data.draw(arrays(int, len(table), elements=st.integers(0, 3)))
-    each = [by_loops(list(r), c, tau, replacement, rule) for r, c in zip(table, correct)]
+    each = [
+        by_loops(list(r), c, tau, replacement, rule) for r, c in zip(table, correct)
+    ]
     agree, majority, right, kinds = map(list, zip(*each))
     assert mp.self_consistency(table, replacement) == pytest.approx(agree)
     assert mp.majority(table).tolist() == majority
@@ -73,7 +80,9 @@ def test_measures_are_those_of_loops(table, data, tau, replacement, rule):
     binary = [len({*(row == c)}) > 1 for row, c in zip(table, correct)]
     assert mp.ambiguous_binary(table, correct).tolist() == binary
     shares = [[list(row).count(option) for option in range(4)] for row in table]
-    assert mp.entropy(table) == pytest.approx(stats.entropy(shares, base=2, axis=1), abs=1e-12)
+    assert mp.entropy(table) == pytest.approx(
+        stats.entropy(shares, base=2, axis=1), abs=1e-12
+    )
 
 
 @given(TABLES)
@@ -95,7 +104,9 @@ def test_classes_over_tau_are_those_of_the_taxonomy(table, data, taus, rule):
     assert curves["tau"].tolist() == [tau for tau in taus for _ in table]
     assert (curves[list(mp.CLASSES)].sum(axis=1) == 1).all()
     named = curves[list(mp.CLASSES)].idxmax(axis=1).tolist()
-    assert named == [k for tau in taus for k in mp.taxonomy(table, correct, tau, correct_by=rule)]
+    assert named == [
+        k for tau in taus for k in mp.taxonomy(table, correct, tau, correct_by=rule)
+    ]
 
 
 def test_no_item_has_no_score():
@@ -110,15 +121,41 @@ def test_no_item_has_no_score():
 ONE = pd.DataFrame({"item": [1], "self_consistency": [1.0], "majority_right": [True]})
 ALONE = (mp.counts, mp.ambiguous, mp.self_consistency, mp.majority, mp.entropy)
 REFUSED = [
-    (mp.taxonomy, ([[0, 1]], [0], 0.75, False, "best"), "majority or default, not 'best'"),
-    *((measure, ([[0], [1]],), "at least 2 prompt variations, not 1") for measure in ALONE),
-    *((mp.counts, ([[0, odd]],), "A choice is the number of") for odd in (-1, 0.5, np.nan)),
-    *((mp.counts, (odd,), "one row an item and one") for odd in ([0, 1], np.zeros((2, 2, 2)))),
-    *((mp.taxonomy, ([[0, 1]], [0], tau), "between 0 and 1, not") for tau in (-0.1, 1.1, np.nan)),
-    *((mp.classes_over_tau, (ONE, [tau]), "between 0 and 1, not") for tau in (-0.1, np.nan)),
-    *((mp.rarefied_ambiguity, ([[0, 0, 1]], r), f"the 3 .* are, not {r}") for r in (0, 4)),
+    (
+        mp.taxonomy,
+        ([[0, 1]], [0], 0.75, False, "best"),
+        "majority or default, not 'best'",
+    ),
     *(
-        (measure, ([[0, 1], [1, 1]], [0, 1, 1]), "2 items need as many correct options, not 3")
+        (measure, ([[0], [1]],), "at least 2 prompt variations, not 1")
+        for measure in ALONE
+    ),
+    *(
+        (mp.counts, ([[0, odd]],), "A choice is the number of")
+        for odd in (-1, 0.5, np.nan)
+    ),
+    *(
+        (mp.counts, (odd,), "one row an item and one")
+        for odd in ([0, 1], np.zeros((2, 2, 2)))
+    ),
+    *(
+        (mp.taxonomy, ([[0, 1]], [0], tau), "between 0 and 1, not")
+        for tau in (-0.1, 1.1, np.nan)
+    ),
+    *(
+        (mp.classes_over_tau, (ONE, [tau]), "between 0 and 1, not")
+        for tau in (-0.1, np.nan)
+    ),
+    *(
+        (mp.rarefied_ambiguity, ([[0, 0, 1]], r), f"the 3 .* are, not {r}")
+        for r in (0, 4)
+    ),
+    *(
+        (
+            measure,
+            ([[0, 1], [1, 1]], [0, 1, 1]),
+            "2 items need as many correct options, not 3",
+        )
         for measure in (mp.ambiguous_binary, mp.taxonomy)
     ),
 ]

@@ -9,24 +9,37 @@ from helpers.published import knowledge_base as paper
 
 def said(n=40, seed=0):
     random = np.random.default_rng(seed)
-    rows = pd.DataFrame({"item": [f"q{i}" for i in range(n)], "seen": np.arange(n) % 2 == 0})
+    rows = pd.DataFrame(
+        {"item": [f"q{i}" for i in range(n)], "seen": np.arange(n) % 2 == 0}
+    )
     rows["group"] = np.where(rows["seen"], "P17", "T1")
     rows["type"] = "location"
     labels = random.choice(["wrong", "uninformative"], n)
     rows["label"] = np.where(rows["seen"] & (random.random(n) < 0.5), "correct", labels)
-    rows["consistency"] = np.where(rows["label"] == "uninformative", np.nan, random.random(n))
+    rows["consistency"] = np.where(
+        rows["label"] == "uninformative", np.nan, random.random(n)
+    )
     return reliability.with_strata(rows)
 
 
 def test_small_groups_share_a_stratum():
     rows = said(40)
-    assert rows["stratum"].value_counts().to_dict() == {"P17, seen": 20, "T1, unseen": 20}
+    assert rows["stratum"].value_counts().to_dict() == {
+        "P17, seen": 20,
+        "T1, unseen": 20,
+    }
     few = reliability.with_strata(said(18))
     assert set(few["stratum"]) == {"rest, seen", "rest, unseen"}
     twice = pd.concat([said(12), said(12)])
-    assert set(reliability.with_strata(twice)["stratum"]) == {"rest, seen", "rest, unseen"}
+    assert set(reliability.with_strata(twice)["stratum"]) == {
+        "rest, seen",
+        "rest, unseen",
+    }
     mixed = said(24).assign(group=[f"P{i}" for i in range(24)])
-    assert set(reliability.with_strata(mixed)["stratum"]) == {"location, seen", "location, unseen"}
+    assert set(reliability.with_strata(mixed)["stratum"]) == {
+        "location, seen",
+        "location, unseen",
+    }
 
 
 def test_findings_of_the_paper_hold_in_pairs():

@@ -17,8 +17,12 @@ from helpers.metrics.canonical import canonical, contains_answer, same_answer
 def labelled():
     path = Path(__file__).with_name("labelled_responses.csv")
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    found = [responses.kind_of(text, q) for q, text in zip(table["question"], table["text"])]
-    return table.assign(found=["informative" if kind == "wrong" else kind for kind in found])
+    found = [
+        responses.kind_of(text, q) for q, text in zip(table["question"], table["text"])
+    ]
+    return table.assign(
+        found=["informative" if kind == "wrong" else kind for kind in found]
+    )
 
 
 def test_there_are_enough_labelled_responses(labelled):
@@ -31,7 +35,10 @@ def test_there_are_enough_labelled_responses(labelled):
 @pytest.mark.parametrize("kind", responses.UNINFORMATIVE)
 def test_precision_and_recall_of_each_kind(labelled, kind):
     said, is_so = labelled["found"] == kind, labelled["kind"] == kind
-    precision, recall = (said & is_so).sum() / said.sum(), (said & is_so).sum() / is_so.sum()
+    precision, recall = (
+        (said & is_so).sum() / said.sum(),
+        (said & is_so).sum() / is_so.sum(),
+    )
     print(f"{kind}: precision {precision:.3f}, recall {recall:.3f}, n = {is_so.sum()}")
     assert precision >= 0.9
     assert recall >= 0.9
@@ -42,7 +49,9 @@ def test_an_answer_is_rarely_taken_for_none(labelled):
     assert (answers["found"] != "informative").mean() <= 0.05
 
 
-CASES = yaml.safe_load(Path(__file__).with_name("spellings.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load(
+    Path(__file__).with_name("spellings.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize(("text", "answers"), CASES["one_answer"])
@@ -64,10 +73,39 @@ def test_every_number_in_words_is_that_number(number):
 
 def in_words(number):
     """Spell a number, independently of the reader under test."""
-    small = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-    small += ["eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"]
+    small = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+    ]
+    small += [
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+    ]
     small += ["eighteen", "nineteen"]
-    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+    tens = [
+        "twenty",
+        "thirty",
+        "forty",
+        "fifty",
+        "sixty",
+        "seventy",
+        "eighty",
+        "ninety",
+    ]
     if number < 20:
         return small[number]
     if number < 100:
@@ -82,14 +120,23 @@ def in_words(number):
 
 @given(st.dates())
 def test_every_way_to_write_a_date(day):
-    ways = [f"{day:%d %B} {day.year:04d}", f"{day:%B} {day.day}, {day.year:04d}", day.isoformat()]
-    ways += [f"{day.day} {day:%b}. {day.year:04d}", f"the {day:%d} of {day:%B} {day.year:04d}"]
+    ways = [
+        f"{day:%d %B} {day.year:04d}",
+        f"{day:%B} {day.day}, {day.year:04d}",
+        day.isoformat(),
+    ]
+    ways += [
+        f"{day.day} {day:%b}. {day.year:04d}",
+        f"the {day:%d} of {day:%B} {day.year:04d}",
+    ]
     assert {canonical(way) for way in ways} == {day.isoformat()}
 
 
 @given(st.text(max_size=30))
 def test_canonical_is_its_own_spelling_and_kinds_are_known(text):
-    assert canonical(canonical(text)) == canonical(text) or any(c.isdigit() for c in text)
+    assert canonical(canonical(text)) == canonical(text) or any(
+        c.isdigit() for c in text
+    )
     assert responses.kind_of(text, "Who?", ["x"]) in responses.KINDS
 
 
@@ -122,7 +169,10 @@ def test_twenty_words_with_fewer_than_six_different_are_a_repetition():
     [
         ("Which river flows", "none"),  # three of the question's five words, the fewest
         ("Which river", "wrong"),
-        ("Which river flows through Lima? Which river flows through Bern", "none"),  # nine of ten
+        (
+            "Which river flows through Lima? Which river flows through Bern",
+            "none",
+        ),  # nine of ten
         ("Which river flows through Lima? Which river flows to Bern", "wrong"),
     ],
 )
@@ -133,7 +183,9 @@ def test_a_question_again_says_nothing(text, kind):
 def test_correct_comes_before_all_other_rules():
     assert responses.kind_of("Unsure", "What is doubt?", ["unsure"]) == "correct"
     assert responses.kind_of("Paris, France", "", ["Paris"]) == "wrong"
-    assert responses.kind_of("Paris, France", "", ["Paris"], match="contains") == "correct"
+    assert (
+        responses.kind_of("Paris, France", "", ["Paris"], match="contains") == "correct"
+    )
 
 
 def test_the_key_decides_and_the_paper_calls_nothing_unseen_correct():

@@ -16,9 +16,9 @@ MARKS = arrays(bool, st.integers(1, 60))
 def test_a_model_subsumes_itself(known):
     rate = subsumption.subsumption_rate(known, known)
     assert rate == 1 if known.any() else np.isnan(rate)
-    assert subsumption.overlap(np.column_stack([known, known]).astype(float)) == pytest.approx(
-        rate, nan_ok=True
-    )
+    assert subsumption.overlap(
+        np.column_stack([known, known]).astype(float)
+    ) == pytest.approx(rate, nan_ok=True)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))

@@ -53,8 +53,12 @@ def test_an_adapter_gives_the_logits_of_peft(base, lora, folder):
     lm, ids = models.load(folder, device="cpu"), torch.arange(5, 25)[None]
     wanted = lora(input_ids=ids).logits
     assert (lm.model(input_ids=ids).logits - wanted).abs().max() < 1e-4
-    assert (models.load(base, device="cpu").model(input_ids=ids).logits - wanted).abs().max() > 0.1
-    assert type(lm.model).__name__ == "LlamaForCausalLM"  # merged, so it is packed as its base is
+    assert (
+        models.load(base, device="cpu").model(input_ids=ids).logits - wanted
+    ).abs().max() > 0.1
+    assert (
+        type(lm.model).__name__ == "LlamaForCausalLM"
+    )  # merged, so it is packed as its base is
 
 
 def test_base_and_adapter_are_both_in_the_checksum(base, folder):
@@ -86,7 +90,9 @@ def test_a_whole_model_beside_an_adapter_is_the_model(base, folder):
 
 
 def pickled(folder):
-    torch.save(load_file(folder / "adapter_model.safetensors"), folder / "adapter_model.bin")
+    torch.save(
+        load_file(folder / "adapter_model.safetensors"), folder / "adapter_model.bin"
+    )
     (folder / "adapter_model.safetensors").unlink()
 
 

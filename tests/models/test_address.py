@@ -14,7 +14,11 @@ from helpers.models.checkpoints import find, slug
     ("name", "url", "model"),
     [
         ("http://localhost:8000#atlas-m", "http://localhost:8000", "atlas-m"),
-        ("https://gpu.example.org/v1#org/model", "https://gpu.example.org", "org/model"),
+        (
+            "https://gpu.example.org/v1#org/model",
+            "https://gpu.example.org",
+            "org/model",
+        ),
         (
             "http://[::1]:8000/some/where/#/data/model",
             "http://[::1]:8000/some/where",
@@ -28,18 +32,32 @@ def test_an_address_has_a_place_and_a_model(name, url, model):
 
 
 def test_what_is_no_address_is_a_name():
-    assert not any(map(address.is_address, ["atlas-m", "org/model", "./http", "ftp://host#m"]))
+    assert not any(
+        map(address.is_address, ["atlas-m", "org/model", "./http", "ftp://host#m"])
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("http://localhost:8000", "write http://localhost:8000#NAME, NAME being what the server"),
+        (
+            "http://localhost:8000",
+            "write http://localhost:8000#NAME, NAME being what the server",
+        ),
         ("http://localhost:8000#", "write http://localhost:8000#NAME"),
         ("http://#name", "write http://host:8000#NAME"),
-        ("http://localhost:port#name", "is no address: write it as http://host:8000#name"),
-        ("http://me:secret@host#name", "leave them out, and put the key .* in SERVER_API_KEY"),
-        ("http://host?key=secret#name", "leave them out, and put the key .* in SERVER_API_KEY"),
+        (
+            "http://localhost:port#name",
+            "is no address: write it as http://host:8000#name",
+        ),
+        (
+            "http://me:secret@host#name",
+            "leave them out, and put the key .* in SERVER_API_KEY",
+        ),
+        (
+            "http://host?key=secret#name",
+            "leave them out, and put the key .* in SERVER_API_KEY",
+        ),
     ],
 )
 def test_a_wrong_address_is_one_sentence_without_its_secrets(name, message):
@@ -55,7 +73,13 @@ NAMES = [  # of one model each, a folder among them
     ("https://localhost:8000#a/b",),
     *((f"o/m{rest}",) for rest in ("", "@v1", "_v1", "-v1", "@a/b", "@a-b")),
     *((f"o/m@{COMMIT}{last}",) for last in "01"),
-    *(("m@v1",), ("m/v1",), ("x/m", "./x/m", "x/m/", "x/../x/m"), ("y/m",), ("ein Modell: 1",)),
+    *(
+        ("m@v1",),
+        ("m/v1",),
+        ("x/m", "./x/m", "x/m/", "x/../x/m"),
+        ("y/m",),
+        ("ein Modell: 1",),
+    ),
 ]
 
 
@@ -72,7 +96,9 @@ def test_folders_of_runs_differ_where_the_models_do(tmp_path, monkeypatch):
 
 
 def test_a_server_has_no_files():
-    with pytest.raises(UserError, match="is a server's address, where files are needed"):
+    with pytest.raises(
+        UserError, match="is a server's address, where files are needed"
+    ):
         find("http://localhost:8000#name")
 
 
@@ -85,5 +111,7 @@ def test_limits_come_from_the_environment(monkeypatch):
     assert address.limits() == Limits(in_flight=4, timeout=2.5)
     for wrong in ("0", "-1", "many", "nan"):
         monkeypatch.setenv("SERVER_PATIENCE", wrong)
-        with pytest.raises(UserError, match=f"SERVER_PATIENCE is '{wrong}'; set it to a number"):
+        with pytest.raises(
+            UserError, match=f"SERVER_PATIENCE is '{wrong}'; set it to a number"
+        ):
             address.limits()

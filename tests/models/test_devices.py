@@ -23,17 +23,23 @@ def machine(monkeypatch):
     """Pretend to be a machine with such CUDA devices, (free, total) bytes of each."""
 
     def pretend(*rooms, bf16=True):
-        places = {place: gpu.Memory(total, free) for place, (free, total) in enumerate(rooms)}
+        places = {
+            place: gpu.Memory(total, free) for place, (free, total) in enumerate(rooms)
+        }
         real = gpu.memory
         monkeypatch.setattr(torch.cuda, "is_available", lambda: bool(rooms))
         monkeypatch.setattr(torch.cuda, "device_count", lambda: len(rooms))
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **settings: bf16)
-        monkeypatch.setattr(torch.cuda, "get_device_name", lambda on: f"Card {on.index}")
+        monkeypatch.setattr(
+            torch.cuda, "get_device_name", lambda on: f"Card {on.index}"
+        )
         monkeypatch.setattr(torch.cuda.device, "__enter__", lambda self: None)
         monkeypatch.setattr(torch.cuda.device, "__exit__", lambda self, *error: None)
         on_cpu = real(torch.device("cpu"))
         monkeypatch.setattr(
-            gpu, "memory", lambda on: on_cpu if on.type == "cpu" else places[on.index or 0]
+            gpu,
+            "memory",
+            lambda on: on_cpu if on.type == "cpu" else places[on.index or 0],
         )
 
     return pretend
@@ -65,7 +71,15 @@ def test_a_config_alone_tells_what_loading_finds(name, saved, tmp_path):
     [
         ([(8 * GIB, 8 * GIB)], None, None, "cuda", "float32", True, True),
         ([(1000, 8 * GIB)], None, None, "cuda", "float32", False, True),
-        ([(1000, 8 * GIB), (GIB, GIB)], "cuda:1", "bfloat16", "cuda:1", "bfloat16", True, False),
+        (
+            [(1000, 8 * GIB), (GIB, GIB)],
+            "cuda:1",
+            "bfloat16",
+            "cuda:1",
+            "bfloat16",
+            True,
+            False,
+        ),
         ([(8 * GIB, 8 * GIB)], "cpu", None, "cpu", "float32", True, False),
         ([(8 * GIB, 8 * GIB)], None, "4bit", "cuda", "4bit", True, True),
         ([], None, "bfloat16", "cpu", "bfloat16", True, False),
@@ -76,15 +90,28 @@ def test_where_and_in_what_format_a_model_would_run(
 ):
     machine(*rooms)
     need = devices.need("atlas-xs", device, dtype)
-    assert (str(need.device), need.format, need.fits, need.spread) == (on, form, fits, spread)
+    assert (str(need.device), need.format, need.fits, need.spread) == (
+        on,
+        form,
+        fits,
+        spread,
+    )
     size = {"float32": 4, "bfloat16": 2, "4bit": 0.5}[form]
     assert need.weights == int(size * need.parameters)
     assert ("spread over all GPUs" in str(need)) == (spread and not fits)
 
 
 def test_a_model_of_any_size_is_told_at_once(tmp_path, machine):
-    config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 128256}
-    config |= {"hidden_size": 8192, "intermediate_size": 28672, "num_attention_heads": 64}
+    config = {
+        "model_type": "llama",
+        "architectures": ["LlamaForCausalLM"],
+        "vocab_size": 128256,
+    }
+    config |= {
+        "hidden_size": 8192,
+        "intermediate_size": 28672,
+        "num_attention_heads": 64,
+    }
     config |= {"num_hidden_layers": 80, "num_key_value_heads": 8}
     (tmp_path / "config.json").write_text(json.dumps(config))
     machine((80 * GIB, 80 * GIB))
@@ -95,15 +122,21 @@ def test_a_model_of_any_size_is_told_at_once(tmp_path, machine):
     quantised = {"quantization_config": {"quant_method": "gptq", "bits": 4}}
     (tmp_path / "config.json").write_text(json.dumps(config | quantised))
     assert devices.need(str(tmp_path)).weights == need.parameters // 2
-    (tmp_path / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 10**9}))
+    (tmp_path / "config.json").write_text(
+        json.dumps(config | {"num_hidden_layers": 10**9})
+    )
     with pytest.raises(UserError, match="claims more than 2,000 layers"):
         devices.need(str(tmp_path))
 
 
 def test_the_command_prints_what_there_is_and_about_how_long(capsys, monkeypatch):
-    monkeypatch.setattr(devices, "seconds", lambda parameters, tokens, *on: tokens / 100)
+    monkeypatch.setattr(
+        devices, "seconds", lambda parameters, tokens, *on: tokens / 100
+    )
     assert cli.main(["devices", "atlas-xs", "--set", "tokens=5000"]) == 0
-    assert "Reading 5,000 tokens would take about 50 seconds." in capsys.readouterr().out
+    assert (
+        "Reading 5,000 tokens would take about 50 seconds." in capsys.readouterr().out
+    )
 
 
 def test_twice_the_tokens_take_twice_as_long(monkeypatch):
@@ -111,12 +144,20 @@ def test_twice_the_tokens_take_twice_as_long(monkeypatch):
     monkeypatch.setattr(devices, "perf_counter", lambda: next(clock))
     on = torch.device("cpu")
     once, twice = (devices.seconds(10**6, n, on, torch.float32) for n in (1000, 2000))
-    assert twice == 2 * once == pytest.approx(2 * 10**6 * 2000 / (devices.REACHED * 16 * 1024**3))
+    assert (
+        twice
+        == 2 * once
+        == pytest.approx(2 * 10**6 * 2000 / (devices.REACHED * 16 * 1024**3))
+    )
 
 
-def test_weights_that_no_memory_holds_are_refused_before_they_are_read(saved, monkeypatch):
+def test_weights_that_no_memory_holds_are_refused_before_they_are_read(
+    saved, monkeypatch
+):
     monkeypatch.setattr(gpu, "memory", lambda on: gpu.Memory(GIB, 1000))
-    with pytest.raises(UserError, match=r"do not fit into the 0.000 GiB .* free on cpu; choose"):
+    with pytest.raises(
+        UserError, match=r"do not fit into the 0.000 GiB .* free on cpu; choose"
+    ):
         models.load(saved, device="cpu")
 
 
@@ -136,7 +177,11 @@ def test_each_device_says_in_its_own_way_that_memory_lacks(error, is_one, saved)
     assert gpu.out_of_memory(error) == is_one
     place = placement.Placement(torch.device("cpu"), torch.float32)
     with pytest.MonkeyPatch.context() as patch:
-        stub = type("Auto", (), {"from_pretrained": lambda *a, **k: (_ for _ in ()).throw(error)})
+        stub = type(
+            "Auto",
+            (),
+            {"from_pretrained": lambda *a, **k: (_ for _ in ()).throw(error)},
+        )
         patch.setattr(placement, "count", lambda weights: 1)
         with pytest.raises(UserError) as said:
             loading._model(saved, "m", stub(), place, False)

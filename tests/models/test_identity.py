@@ -78,7 +78,9 @@ def _edited(told, path):
 @pytest.fixture(scope="module", params=["plain", "adapter", "code"])
 def folder(request, tmp_path_factory):
     """Return the folder of a model: with a template, an adapter with its base inside, own code."""
-    top = tiny.save(tmp_path_factory.mktemp("model") / "m", tokenizer=tiny.chat_tokenizer())
+    top = tiny.save(
+        tmp_path_factory.mktemp("model") / "m", tokenizer=tiny.chat_tokenizer()
+    )
     (top / "adapter_note.json").write_text("{}")
     if request.param == "adapter":
         adapted(top, LORA).save_pretrained(top / "adapter")
@@ -119,7 +121,9 @@ def test_kept_answers_are_those_of_the_files_as_they_are(folder, tmp_path):
             moved += fresh != before
             if fresh is not None and numbers(folder, tmp_path / "kept") != fresh:
                 stale.append(name)
-        except Exception as error:  # what a library raises on such a value keeps no number
+        except (
+            Exception
+        ) as error:  # what a library raises on such a value keeps no number
             print(f"{name} raises {type(error).__name__}")
         finally:
             file.write_bytes(kept)

@@ -38,7 +38,8 @@ def test_a_folder_loads(saved):
     assert lm.revision is None
     assert lm.weights_sha == hashlib.sha256(weights).hexdigest()
     assert lm.n_parameters == sum(
-        w.numel() for w in tiny.network("llama", vocab_size=len(lm.tokenizer)).parameters()
+        w.numel()
+        for w in tiny.network("llama", vocab_size=len(lm.tokenizer)).parameters()
     )
     assert not lm.model.training
     json.dumps(models.describe(lm))
@@ -52,7 +53,9 @@ PROBE = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
 def test_loaded_and_saved_models_score_alike(saved):
     loaded = score(models.load(saved, device="cpu"), PROBE, progress=False)
     made = score(tiny.language_model("llama"), PROBE, progress=False)
-    assert loaded["logprobs"].iloc[0] == pytest.approx(made["logprobs"].iloc[0], abs=1e-6)
+    assert loaded["logprobs"].iloc[0] == pytest.approx(
+        made["logprobs"].iloc[0], abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("family", ["gpt2", "gptj", "llama"])
@@ -68,22 +71,36 @@ def test_a_gelu_that_is_spelt_out_becomes_one_kernel(tmp_path, family, act):
     assert not names & {"NewGELUActivation", "FastGELUActivation"}
     ids = torch.arange(60, 120)[None]
     with torch.inference_mode():
-        torch.testing.assert_close(loaded(ids).logits, plain(ids).logits, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(
+            loaded(ids).logits, plain(ids).logits, rtol=1e-5, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize(
-    ("family", "limit"), [("opt", 128), ("gpt2", 128), ("mpt", 128), ("bloom", None), ("t5", None)]
+    ("family", "limit"),
+    [("opt", 128), ("gpt2", 128), ("mpt", 128), ("bloom", None), ("t5", None)],
 )
 def test_the_context_is_read_from_the_configuration(tmp_path, family, limit):
     lm = models.load(tiny.save(tmp_path / family, family), device="cpu")
-    assert (lm.max_length, lm.kind) == (limit, "seq2seq" if family == "t5" else "causal")
+    assert (lm.max_length, lm.kind) == (
+        limit,
+        "seq2seq" if family == "t5" else "causal",
+    )
 
 
 def test_bfloat16_files_load_as_float32_on_a_cpu(folder):
-    weights(folder, lambda state: {name: tensor.bfloat16() for name, tensor in state.items()})
+    weights(
+        folder,
+        lambda state: {name: tensor.bfloat16() for name, tensor in state.items()},
+    )
     for choice in (None, ""):
-        assert models.load(folder, device="cpu", dtype=choice).model.dtype == torch.float32
-    assert models.load(folder, device="cpu", dtype="bfloat16").model.dtype == torch.bfloat16
+        assert (
+            models.load(folder, device="cpu", dtype=choice).model.dtype == torch.float32
+        )
+    assert (
+        models.load(folder, device="cpu", dtype="bfloat16").model.dtype
+        == torch.bfloat16
+    )
 
 
 def test_shards_load_and_their_hash_is_over_all_in_name_order(tmp_path):
@@ -91,7 +108,10 @@ def test_shards_load_and_their_hash_is_over_all_in_name_order(tmp_path):
     shards = sorted(folder.glob("*.safetensors"))
     assert len(shards) > 1
     content = b"".join(shard.read_bytes() for shard in shards)
-    assert models.load(folder, device="cpu").weights_sha == hashlib.sha256(content).hexdigest()
+    assert (
+        models.load(folder, device="cpu").weights_sha
+        == hashlib.sha256(content).hexdigest()
+    )
     shards[0].unlink()
     with pytest.raises(UserError, match=f"lacks the weights {shards[0].name}"):
         models.load(folder)
@@ -118,7 +138,9 @@ def test_code_of_a_model_does_not_run_unasked(folder):
 
 
 def test_code_of_a_model_runs_where_it_is_trusted(folder, saved, tmp_path, monkeypatch):
-    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path))
+    monkeypatch.setattr(
+        "transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path)
+    )
     monkeypatch.syspath_prepend(tmp_path)
     code = {"AutoConfig": "made.Config", "AutoModelForCausalLM": "made.Model"}
     settings_of(folder, model_type="madeup", architectures=["Model"], auto_map=code)
@@ -181,18 +203,27 @@ ENCODER = {"model_type": "bert", "architectures": ["BertForMaskedLM"]}
 SPOILT = [
     (pickled, r"pickles only.*convert them to safetensors"),
     (lambda f: gone(f, "model.safetensors"), "has no weights"),
-    (lambda f: moved(f, "adapter_model.safetensors"), r"without its adapter_config\.json"),
+    (
+        lambda f: moved(f, "adapter_model.safetensors"),
+        r"without its adapter_config\.json",
+    ),
     (cut, r"weights of .* cannot be loaded"),
     (
         lambda f: weights(f, lambda s: {k: w for k, w in s.items() if k != UP}),
         r"lack 1 tensors .*layers\.1\.mlp\.up_proj",
     ),
     (lambda f: gone(f, "tokenizer*"), "no tokenizer"),
-    (lambda f: (f / "tokenizer.json").write_text('{"model": 1}'), "no tokenizer that can be load"),
+    (
+        lambda f: (f / "tokenizer.json").write_text('{"model": 1}'),
+        "no tokenizer that can be load",
+    ),
     (lambda f: settings_of(f, model_type="madeup"), r"architecture of .* is not known"),
     (lambda f: gone(f, "config.json"), r"config\.json"),
     (lambda f: settings_of(f, **ENCODER), r"\(bert\) does not write text"),
-    (lambda f: resized(f, SIZE - 8), r"has 8 ids, from \d+ \('.*'\) on, that its embedding"),
+    (
+        lambda f: resized(f, SIZE - 8),
+        r"has 8 ids, from \d+ \('.*'\) on, that its embedding",
+    ),
     (lambda f: resized(f, 3 * SIZE), "so it must be another model's"),
     (lambda f: weights(f, filled(torch.nan)), r"not numbers \(nan\) in float32"),
     (lambda f: weights(f, filled(torch.inf)), r"not numbers \(nan\) in float32"),
@@ -211,7 +242,9 @@ def test_a_file_that_is_only_called_gguf_is_refused(folder):
     moved(folder, "model.gguf")
     with pytest.raises(UserError, match="is not a whole GGUF file"):
         models.load(folder / "model.gguf")
-    with pytest.raises(UserError, match=r"There is no file org/model-Q4\.gguf; give the path"):
+    with pytest.raises(
+        UserError, match=r"There is no file org/model-Q4\.gguf; give the path"
+    ):
         models.load("org/model-Q4.gguf")
 
 
@@ -226,7 +259,9 @@ def test_a_pad_token_of_the_tokenizer_alone_does_no_harm(folder):
     lm.tokenizer.add_special_tokens({"pad_token": "<pad>"})
     lm.tokenizer.save_pretrained(folder)
     loaded = models.load(folder, device="cpu")
-    assert len(loaded.tokenizer) == loaded.model.get_input_embeddings().weight.shape[0] + 1
+    assert (
+        len(loaded.tokenizer) == loaded.model.get_input_embeddings().weight.shape[0] + 1
+    )
 
 
 def test_a_score_that_is_not_a_number_is_refused(saved):
@@ -244,7 +279,9 @@ def test_a_decoder_that_looks_ahead_is_refused(tmp_path):
     sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
     sizes |= {"intermediate_size": 48, "vocab_size": len(tiny.byte_tokenizer("bos"))}
     for decoder in (True, False):
-        config = transformers.BertConfig(**sizes, is_decoder=decoder, initializer_range=0.5)
+        config = transformers.BertConfig(
+            **sizes, is_decoder=decoder, initializer_range=0.5
+        )
         folder = tmp_path / str(decoder)
         transformers.BertLMHeadModel(config).save_pretrained(folder)
         tiny.byte_tokenizer("bos").save_pretrained(folder)

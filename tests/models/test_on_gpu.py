@@ -24,7 +24,9 @@ def asked():
 
 
 def scored(lm: models.LanguageModel, probes: pd.DataFrame) -> np.ndarray:
-    return np.concatenate(probing.score(lm, probes, progress=False)["logprobs"].to_list())
+    return np.concatenate(
+        probing.score(lm, probes, progress=False)["logprobs"].to_list()
+    )
 
 
 def apart(lm: models.LanguageModel, asked: tuple) -> float:
@@ -72,7 +74,9 @@ def test_what_is_told_beforehand_holds_what_is_taken(asked):
     assert taken < told.activations + told.logits < 10 * taken
 
 
-@pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="bitsandbytes is an extra")
+@pytest.mark.skipif(
+    find_spec("bitsandbytes") is None, reason="bitsandbytes is an extra"
+)
 def test_four_bits_a_weight_give_nearly_the_same(asked):
     lm = models.load("atlas-m", dtype="4bit")
     assert (lm.quantization, lm.dtype) == ("4bit", torch.bfloat16)

@@ -25,7 +25,9 @@ def with_gpu(monkeypatch):
         monkeypatch.setattr(gpu, "device", lambda name=None: CUDA)
         monkeypatch.setattr(gpu, "best_dtype", lambda on, parameters: torch.bfloat16)
         monkeypatch.setattr(gpu, "memory", lambda on: gpu.Memory(free, free))
-        monkeypatch.setattr(placement, "find_spec", lambda name: name in packages or None)
+        monkeypatch.setattr(
+            placement, "find_spec", lambda name: name in packages or None
+        )
 
     return pretend
 
@@ -46,7 +48,10 @@ def test_a_model_that_fits_is_on_one_device(saved, with_gpu):
     place = placement.place(saved, weights(saved), None, "")
     assert place.settings == {"dtype": torch.bfloat16}
     with_gpu(size)
-    assert placement.place(saved, weights(saved), None, None).settings["device_map"] == "auto"
+    assert (
+        placement.place(saved, weights(saved), None, None).settings["device_map"]
+        == "auto"
+    )
     assert not placement.place(saved, weights(saved), "cuda", None).spread
     assert not placement.place(saved, weights(saved), None, "4bit").spread
 
@@ -64,21 +69,31 @@ def test_bits_are_told_to_transformers(saved, with_gpu):
 
 
 def test_what_is_missing_is_one_sentence(saved, with_gpu):
-    with pytest.raises(UserError, match=r"4bit weights need a GPU, and .* goes to cpu; leave the"):
+    with pytest.raises(
+        UserError, match=r"4bit weights need a GPU, and .* goes to cpu; leave the"
+    ):
         models.load(saved, device="cpu", dtype="4bit")
     with pytest.raises(
         UserError, match=r"The dtype 'int3' is not known; give one of .*float16, 4bit"
     ):
         models.load(saved, device="cpu", dtype="int3")
     with_gpu(1 << 40, packages=["accelerate"])
-    with pytest.raises(UserError, match=r"bitsandbytes==[\d.]+ must be installed \(pip install"):
+    with pytest.raises(
+        UserError, match=r"bitsandbytes==[\d.]+ must be installed \(pip install"
+    ):
         placement.place(saved, weights(saved), None, "4bit")
     with_gpu(1, packages=[])
-    with pytest.raises(UserError, match=r"on cuda, and to spread .* accelerate==[\d.]+ must be"):
+    with pytest.raises(
+        UserError, match=r"on cuda, and to spread .* accelerate==[\d.]+ must be"
+    ):
         placement.place(saved, weights(saved), None, None)
 
 
 def test_the_manifest_says_how_a_model_is_loaded(saved):
     told = models.describe(models.load(saved, device="cpu"))
-    assert (told["quantization"], told["device_map"], told["dtype"]) == (None, [], "float32")
+    assert (told["quantization"], told["device_map"], told["dtype"]) == (
+        None,
+        [],
+        "float32",
+    )
     json.dumps(told)

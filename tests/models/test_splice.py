@@ -10,8 +10,27 @@ from transformers import PreTrainedTokenizerFast
 from helpers.models import splice, tokens
 from tests import tiny
 
-CITIES = ["Lyon", "Turin", "Bern", "Ada Lovelace", "Alan Kay", "café", "1945", "São Paulo"]
-COUNTRIES = ["France", "Italy", "Switzerland", "1940", "deux cafés", "True", ":)", "é", "Côte"]
+CITIES = [
+    "Lyon",
+    "Turin",
+    "Bern",
+    "Ada Lovelace",
+    "Alan Kay",
+    "café",
+    "1945",
+    "São Paulo",
+]
+COUNTRIES = [
+    "France",
+    "Italy",
+    "Switzerland",
+    "1940",
+    "deux cafés",
+    "True",
+    ":)",
+    "é",
+    "Côte",
+]
 ENDS = [f" {country}" for country in COUNTRIES] + COUNTRIES + ["45", "é", "s", ")"]
 
 
@@ -44,7 +63,9 @@ def llama_like() -> PreTrainedTokenizerFast:
         vocab_size=300, special_tokens=["<unk>", "<s>"], show_progress=False
     )
     tokenizer.train_from_iterator([*tiny.TEXTS, *CITIES, *COUNTRIES, "\n"], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>"
+    )
 
 
 TOKENIZERS = {
@@ -56,7 +77,9 @@ TOKENIZERS = {
 
 
 def rows(lm, asked: list[str]) -> list[tokens.Row]:
-    table = pd.DataFrame([(p, e) for p in asked for e in ENDS], columns=["prompt", "end"])
+    table = pd.DataFrame(
+        [(p, e) for p in asked for e in ENDS], columns=["prompt", "end"]
+    )
     groups = [(prompt,) for prompt in table["prompt"]]
     return tokens.rows(lm, list(table["prompt"]), list(table["end"]), groups)
 
@@ -65,7 +88,9 @@ def spliced_and_whole(lm, asked, monkeypatch):
     """Return rows as they are made, rows tokenised whole, and how many texts were read whole."""
     read = []
     causal = tokens._causal
-    monkeypatch.setattr(tokens, "_causal", lambda m, texts: read.extend(texts) or causal(m, texts))
+    monkeypatch.setattr(
+        tokens, "_causal", lambda m, texts: read.extend(texts) or causal(m, texts)
+    )
     found = rows(lm, asked)
     count = len(read)
     monkeypatch.setattr(splice, "FEW", 10_000)
@@ -102,7 +127,9 @@ PARTS = {  # ways to cut a text that does not begin where the whole one does
 @pytest.mark.parametrize("name", PARTS)
 def test_tokens_that_a_part_has_otherwise_are_seen_and_read_whole(name, caplog):
     with caplog.at_level("INFO"):
-        found = splice.joint(PAIRS, letters, lambda texts: letters(map(PARTS[name], texts)))
+        found = splice.joint(
+            PAIRS, letters, lambda texts: letters(map(PARTS[name], texts))
+        )
     assert found == WHOLE
     assert ("all texts are tokenised whole" in caplog.text) == (name == "far beginning")
 
@@ -111,13 +138,18 @@ def test_tokens_that_a_part_has_otherwise_are_seen_and_read_whole(name, caplog):
     "pairs",
     [
         *([(prompt, end) for end in ENDS] for prompt in ("Lyon is in", "x" * 500)),
-        *([(prompt, end) for end in ENDS] for prompt in ("Lyon is in\n" * 2, "x\n\n" + "x" * 500)),
+        *(
+            [(prompt, end) for end in ENDS]
+            for prompt in ("Lyon is in\n" * 2, "x\n\n" + "x" * 500)
+        ),
         PAIRS[: splice.FEW - 1],
     ],
 )
 def test_few_and_prompts_without_a_short_last_example_are_read_whole(pairs):
     read = []
-    found = splice.joint(pairs, letters, lambda texts: read.extend(texts) or letters(texts))
+    found = splice.joint(
+        pairs, letters, lambda texts: read.extend(texts) or letters(texts)
+    )
     assert found == letters(["".join(pair) for pair in pairs])
     assert read == []
 

@@ -25,7 +25,9 @@ def test_plain_continuation_starts_after_the_prompt():
     lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
     row = one(lm, "Which country is Lyon in?", " France")[0]
     assert pieces(lm, row) == ["ĠFrance"]
-    assert row.ids[: row.start] == tuple(lm.tokenizer("Which country is Lyon in?")["input_ids"])
+    assert row.ids[: row.start] == tuple(
+        lm.tokenizer("Which country is Lyon in?")["input_ids"]
+    )
 
 
 def test_merge_over_the_boundary_moves_the_start_of_all_options():
@@ -45,7 +47,12 @@ def test_options_of_another_probe_do_not_move_the_start():
 
 @pytest.mark.parametrize(
     ("prompt", "continuation"),
-    [("a smile :", ")"), ("He was born in 19", "45"), ("deux caf", "és"), ("trois caf", "é")],
+    [
+        ("a smile :", ")"),
+        ("He was born in 19", "45"),
+        ("deux caf", "és"),
+        ("trois caf", "é"),
+    ],
 )
 def test_merged_pieces_read_as_the_joint_text(prompt, continuation):
     lm = tiny.language_model("gpt2", tiny.byte_tokenizer("bos"))
@@ -57,7 +64,10 @@ def test_merged_pieces_read_as_the_joint_text(prompt, continuation):
 
 
 @settings(max_examples=40)
-@given(prompt=st.text(min_size=1, max_size=12), options=st.lists(st.text(min_size=1), min_size=1))
+@given(
+    prompt=st.text(min_size=1, max_size=12),
+    options=st.lists(st.text(min_size=1), min_size=1),
+)
 def test_start_is_within_the_prompt_and_common_to_all_options(prompt, options):
     lm = LM
     made = one(lm, prompt, *options)
@@ -105,7 +115,9 @@ def test_chat_template_is_read_and_the_first_token_not_doubled():
     assert lm.tokenizer.decode(list(row.ids)) == read + "France"
     assert row.ids.count(0) == 1
     plain = dataclasses.replace(lm, prompt_format="bare")
-    assert lm.tokenizer.decode(list(one(plain, "Lyon is in", " France")[0].ids)).endswith(" France")
+    assert lm.tokenizer.decode(
+        list(one(plain, "Lyon is in", " France")[0].ids)
+    ).endswith(" France")
 
 
 def test_a_continuation_needs_tokens_and_something_before_it():
@@ -113,7 +125,9 @@ def test_a_continuation_needs_tokens_and_something_before_it():
         one(LM, "Lyon", "")
     with pytest.raises(UserError, match="has nothing before it"):
         one(tiny.language_model("gpt2", tiny.byte_tokenizer()), "", " France")
-    assert one(LM, "", " France")[0].start == 1  # after the token that the tokenizer adds
+    assert (
+        one(LM, "", " France")[0].start == 1
+    )  # after the token that the tokenizer adds
 
 
 def test_ids_without_a_piece_have_a_name():
@@ -154,7 +168,9 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
     first = one(lm, "Lyon lies in", " France", " Italy")
     texts = {"Lyon lies in", "Lyon lies in France", "Lyon lies in Italy"}
     assert texts <= set(given)
-    assert len(given) == len(set(given)) + 1  # one text is read with special tokens and without
+    assert (
+        len(given) == len(set(given)) + 1
+    )  # one text is read with special tokens and without
     before = len(given)
     assert one(lm, "Lyon lies in", " Italy", " France") == first[::-1]
     assert len(given) == before
@@ -169,7 +185,10 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
     ("template", "read"),
     [
         ("{{ messages[0].content[0].text }}:", "Up?:"),
-        ("{{ messages[0].content }}{{ '' if enable_thinking else '<think></think>' }}", None),
+        (
+            "{{ messages[0].content }}{{ '' if enable_thinking else '<think></think>' }}",
+            None,
+        ),
         ("{{ strftime_now('%Y-%m') }} {{ messages[0].content }}", "2024-07 Up?"),
         ("{{ raise_exception('System role needed') }}", "System role needed"),
         ("{% for %}", "cannot put a question"),
@@ -218,6 +237,8 @@ def test_what_is_told_of_a_first_token_mends_it(tmp_path, caplog):
     told = tokens.unbegun(models.load(tmp_path))
     assert caplog.messages == [told]
     assert "AutoTokenizer.from_pretrained(FOLDER, add_bos_token=True)" in told
-    AutoTokenizer.from_pretrained(tmp_path, add_bos_token=True).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(tmp_path, add_bos_token=True).save_pretrained(
+        tmp_path
+    )
     assert not tokens.unbegun(models.load(tmp_path))
     assert len(caplog.messages) == 1

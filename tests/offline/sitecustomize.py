@@ -1,8 +1,9 @@
 """Refuse, in this process, every connection that leaves the machine.
 
-Python imports a module of this name by itself when it starts, if its folder is on the path. So the
-tests' conftest imports it, and all Python processes that a test starts (kernels, commands) do too.
-An audit hook hears of every connection and look-up of a name, whatever library asks for it.
+Python imports a module of this name by itself when it starts, if its folder is on the
+path. So the tests' conftest imports it, and all Python processes that a test starts
+(kernels, commands) do too. An audit hook hears of every connection and look-up of a
+name, whatever library asks for it.
 """
 
 import ipaddress
@@ -13,7 +14,11 @@ from typing import Any
 
 ALLOWED = "TESTS_MAY_USE_NETWORK"  # set it to 1 to let them
 TO_ADDRESS = {"socket.connect", "socket.sendto"}  # their second argument is where to
-TO_HOST = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}  # their first
+TO_HOST = {
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+    "socket.gethostbyaddr",
+}  # their first
 
 
 class NetworkForbidden(RuntimeError):

@@ -22,12 +22,16 @@ EMPTY += [(figure, *given, 1) for figure, given in ROW.items()]
 
 
 @pytest.mark.parametrize(
-    ("figure", "words", "row", "rows"), EMPTY, ids=lambda value: getattr(value, "__name__", None)
+    ("figure", "words", "row", "rows"),
+    EMPTY,
+    ids=lambda value: getattr(value, "__name__", None),
 )
 @pytest.mark.parametrize("given", [True, False], ids=["given axes", "its own"])
 def test_nothing_to_draw_is_said(figure, words, row, rows, given, ax, capsys):
     there = plt.get_fignums()  # of tests before it in the same process
-    made = draw(figure(pd.DataFrame([row]).head(rows), *words, ax=ax if given else None))
+    made = draw(
+        figure(pd.DataFrame([row]).head(rows), *words, ax=ax if given else None)
+    )
     assert (made is ax) == given
     assert bool(capsys.readouterr().out) != given
     assert plt.get_fignums() == there

@@ -23,8 +23,16 @@ POINTS = "20.0 [{}] points."
     [
         ((0.2, 0.1, 0.3, 90), "holds", f"More, by {POINTS.format('10.0, 30.0')}"),
         ((-0.2, -0.3, -0.1, 90), "opposite", f"Less, by {POINTS.format('10.0, 30.0')}"),
-        ((0.2, -0.1, 0.5, 1090), "undecided", f"1,090 facts: {POINTS.format('-10.0, 50.0')}"),
-        ((0.2, 0.0004, 0.3, 90), "undecided", f"90 facts: {POINTS.format('0.0, 30.0')}"),
+        (
+            (0.2, -0.1, 0.5, 1090),
+            "undecided",
+            f"1,090 facts: {POINTS.format('-10.0, 50.0')}",
+        ),
+        (
+            (0.2, 0.0004, 0.3, 90),
+            "undecided",
+            f"90 facts: {POINTS.format('0.0, 30.0')}",
+        ),
         ((0.2, 0.0006, 0.3, 90), "holds", f"More, by {POINTS.format('0.1, 30.0')}"),
         ((0.2, nan, nan, 1), "undecided", "1 facts: 20.0 points."),
         ((1.0, 1.0, 1.0, 2000), "undecided", "2,000 facts: 100.0 points."),
@@ -94,9 +102,13 @@ def test_the_summary_shows_all_findings_behind_a_fold(tmp_path):
 
 
 @pytest.mark.parametrize(("low", "noted"), [(0.1, False), (-0.1, True)])
-def test_a_dotted_bar_is_explained_where_there_is_one(tmp_path, monkeypatch, low, noted):
+def test_a_dotted_bar_is_explained_where_there_is_one(
+    tmp_path, monkeypatch, low, noted
+):
     shown = []
-    monkeypatch.setattr("IPython.display.display", lambda html, **_: shown.append(html.data))
+    monkeypatch.setattr(
+        "IPython.display.display", lambda html, **_: shown.append(html.data)
+    )
     found = findings.Findings()
     found(findings.decide("is_more", (0.2, low, 0.3, 90), **WORDS), main=True)
     found(findings.decide("is_less", (0.2, -0.3, 0.3, 90), **WORDS))

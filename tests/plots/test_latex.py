@@ -12,9 +12,27 @@ from hypothesis import strategies as st
 from helpers.plots import latex, tables
 from tests import hostile
 
-SCRIPTS = ["⏎ √ η §", "naïve Łódź ế Ġ x̌ ά ≠", "中文 Москва 👨‍👩‍👧", r"_ % & # $ { } ~ ^ \ < > |"]
-LINES = ["[0.1, 0.2]", "*", "", "\n\n", r"\\[1ex]", "a\tb\u2028c", "".join(latex.COMMANDS)]
-TEXTS = [*hostile.STRINGS, *SCRIPTS, *LINES, *(f"x{mark}i{mark}" for mark in latex.ACCENTS)]
+SCRIPTS = [
+    "⏎ √ η §",
+    "naïve Łódź ế Ġ x̌ ά ≠",
+    "中文 Москва 👨‍👩‍👧",
+    r"_ % & # $ { } ~ ^ \ < > |",
+]
+LINES = [
+    "[0.1, 0.2]",
+    "*",
+    "",
+    "\n\n",
+    r"\\[1ex]",
+    "a\tb\u2028c",
+    "".join(latex.COMMANDS),
+]
+TEXTS = [
+    *hostile.STRINGS,
+    *SCRIPTS,
+    *LINES,
+    *(f"x{mark}i{mark}" for mark in latex.ACCENTS),
+]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +74,9 @@ def test_letters_that_are_composed_in_another_way_are_the_same():
 
 def test_cells_and_headings_are_written_alike(tmp_path):
     said = ["[5] √", None, ["50 % $"]]
-    tables.export(pd.DataFrame({"η [1]": said, "n": [0.12345, 2.0, 1.0]}), "t", tmp_path)
+    tables.export(
+        pd.DataFrame({"η [1]": said, "n": [0.12345, 2.0, 1.0]}), "t", tmp_path
+    )
     lines = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
     assert lines[1] == r"\toprule"
     assert lines[2] == r"$\eta$ [1] & n \\"
@@ -68,11 +88,21 @@ def test_cells_and_headings_are_written_alike(tmp_path):
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
 def test_pdflatex_sets_whatever_is_said(tmp_path):
     tables.export(pd.DataFrame({"said": TEXTS, "again": TEXTS}), "rows", tmp_path)
-    tables.export(pd.DataFrame({text: [1.5] for text in dict.fromkeys(TEXTS)}), "heads", tmp_path)
+    tables.export(
+        pd.DataFrame({text: [1.5] for text in dict.fromkeys(TEXTS)}), "heads", tmp_path
+    )
     inside = "\n\n".join(rf"\input{{{name}}}" for name in ("rows", "heads"))
-    page = rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{inside}"
+    page = (
+        rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{inside}"
+    )
     (tmp_path / "page.tex").write_text(page + "\n\\end{document}\n")
-    command = ["pdflatex", "-draftmode", "-halt-on-error", "-interaction=nonstopmode", "page"]
+    command = [
+        "pdflatex",
+        "-draftmode",
+        "-halt-on-error",
+        "-interaction=nonstopmode",
+        "page",
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     log = (tmp_path / "page.log").read_text(encoding="utf-8", errors="replace")
     assert done.returncode == 0, log[-2000:]

@@ -19,7 +19,9 @@ def test_scatter_names_every_point_and_tells_r(ax):
 
 @pytest.mark.parametrize(("n", "given"), [(5, False), (6, True)])
 def test_fewer_than_six_points_have_no_correlation(ax, n, given):
-    table = pd.DataFrame({"label": list("abcdef"), "x": range(6), "y": [1, 0, 2, 3, 5, 4]}).head(n)
+    table = pd.DataFrame(
+        {"label": list("abcdef"), "x": range(6), "y": [1, 0, 2, 3, 5, 4]}
+    ).head(n)
     assert ("r =" in plots.scatter(table, "x", "y", ax).get_title("left")) == given
 
 
@@ -44,7 +46,9 @@ def test_scatter_draws_both_intervals(ax):
 
 
 def test_names_do_not_lie_on_each_other(ax):
-    table = pd.DataFrame({"label": ["first", "second"], "x": [0.5, 0.501], "y": [0.5, 0.5]})
+    table = pd.DataFrame(
+        {"label": ["first", "second"], "x": [0.5, 0.501], "y": [0.5, 0.5]}
+    )
     draw(plots.scatter(table, "x", "y", ax))
     first, second = (text.get_window_extent() for text in ax.texts)
     assert not first.overlaps(second)
@@ -58,7 +62,9 @@ def test_any_text_is_drawn_as_it_is(ax):
 
 
 def test_scatter_of_many_points_leaves_the_names_out():
-    many = pd.DataFrame({"label": list("abcdefghijklmnopqrst"), "x": range(20), "y": range(20)})
+    many = pd.DataFrame(
+        {"label": list("abcdefghijklmnopqrst"), "x": range(20), "y": range(20)}
+    )
     few = many.head(5)
     for table, names in ((few, list("abcde")), (many, [])):
         _, ax = plt.subplots()

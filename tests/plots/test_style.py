@@ -13,7 +13,9 @@ from tests.plots.drawn import draw
 
 def test_a_model_has_one_colour():
     assert plots.model_colour("runs/atlas-s/") == plots.model_colour("atlas-s")
-    assert plots.model_colour("EleutherAI/pythia-70m") == plots.model_colour("pythia-70m")
+    assert plots.model_colour("EleutherAI/pythia-70m") == plots.model_colour(
+        "pythia-70m"
+    )
     models = published.load("monitor_table4").index
     assert len({plots.model_colour(model) for model in models}) == 12
     bundled = [f"atlas-{size}" for size in ("xs", "s", "m", "l", "xl")]
@@ -21,7 +23,14 @@ def test_a_model_has_one_colour():
 
 
 def test_curves_of_one_figure_differ_in_colour(ax):
-    names = ["right word before", "frames alone", "wrong word before", "other", "more", "atlas-s"]
+    names = [
+        "right word before",
+        "frames alone",
+        "wrong word before",
+        "other",
+        "more",
+        "atlas-s",
+    ]
     table = pd.DataFrame({"name": names, "n": 1, "estimate": 0.5})
     primitives.curves(table, "n", "name", ax)
     seen = [line.get_color() for line in ax.get_lines()][::2]
@@ -31,7 +40,9 @@ def test_curves_of_one_figure_differ_in_colour(ax):
 
 def test_a_glyph_of_a_font_at_hand_is_drawn(monkeypatch):
     symbols = style.font_manager.get_font(style.font_manager.findfont("STIXNonUnicode"))
-    own = next(chr(code) for code in symbols.get_charmap() if style.plain(chr(code)) == "▯")
+    own = next(
+        chr(code) for code in symbols.get_charmap() if style.plain(chr(code)) == "▯"
+    )
     style._has_glyph.cache_clear()
     monkeypatch.setattr(style, "FONTS", ("STIXNonUnicode", "No Such Font"))
     assert style.plain(own) == own
@@ -63,4 +74,7 @@ def test_a_figure_fits_a_phone_and_its_text_can_be_read_there(name):
     figure = FIGURES[name]().figure
     draw(figure.axes[0])
     assert figure.get_figwidth() <= WIDTH
-    assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text()) >= 9
+    assert (
+        min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text())
+        >= 9
+    )

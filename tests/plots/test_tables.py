@@ -10,7 +10,10 @@ from helpers.plots import tables
 @pytest.fixture
 def table():
     return pd.DataFrame(
-        {"model said": ["<b>Paris</b> & co | 50_%", "Lyon"], "accuracy": [0.123456, 0.5]},
+        {
+            "model said": ["<b>Paris</b> & co | 50_%", "Lyon"],
+            "accuracy": [0.123456, 0.5],
+        },
         index=pd.Index(["a", "b"], name="relation"),
     )
 
@@ -22,7 +25,9 @@ def test_csv_reads_back_as_it_was(table, tmp_path):
 
 
 def test_markdown_leaves_what_is_missing_empty(tmp_path):
-    gaps = pd.DataFrame({"a": ["x", None], "b": [1.5, float("nan")], "c": [["p"], ["q"]]})
+    gaps = pd.DataFrame(
+        {"a": ["x", None], "b": [1.5, float("nan")], "c": [["p"], ["q"]]}
+    )
     last = tables.export(gaps, "t", tmp_path)[1].read_text().splitlines()[-1]
     assert [cell.strip() for cell in last.split("|")] == ["", "", "", "['q']", ""]
 
@@ -46,9 +51,17 @@ def test_wide_keeps_the_order_of_groups_and_leaves_gaps_empty():
 
 def test_what_is_not_a_number_is_undefined_and_without_ends_an_estimate_stands_alone():
     nan = float("nan")
-    assert tables.interval(0.5, nan, nan, digits=2) == tables.interval(0.5, digits=2) == "0.50"
-    assert tables.interval(nan, nan, nan) == tables.interval(nan, 0.0, 1.0) == "undefined"
-    tidy = pd.DataFrame({"relation": ["P17"], "measure": "a", "estimate": nan, "low": nan})
+    assert (
+        tables.interval(0.5, nan, nan, digits=2)
+        == tables.interval(0.5, digits=2)
+        == "0.50"
+    )
+    assert (
+        tables.interval(nan, nan, nan) == tables.interval(nan, 0.0, 1.0) == "undefined"
+    )
+    tidy = pd.DataFrame(
+        {"relation": ["P17"], "measure": "a", "estimate": nan, "low": nan}
+    )
     assert tables.wide(tidy.assign(high=nan), {"a": "A"}).loc["P17", "A"] == "undefined"
     paper = pd.DataFrame({"a": [0.25]}, index=["theirs"])
     laid = tables.beside({"a": nan}, paper, "ours", digits=1)
@@ -61,7 +74,9 @@ def test_a_row_on_other_questions_says_so():
     assert laid.index.tolist() == ["ours (other questions)", "theirs"]
 
 
-@pytest.mark.parametrize(("n", "said"), [(0, "fewer"), (5, "fewer than six models"), (6, "1.0")])
+@pytest.mark.parametrize(
+    ("n", "said"), [(0, "fewer"), (5, "fewer than six models"), (6, "1.0")]
+)
 def test_a_correlation_over_few_models_is_not_written(n, said):
     found = stats.correlation(range(n), range(n))
     assert tables.over_models(found, digits=1).startswith(said)
@@ -71,7 +86,9 @@ def test_a_sortable_table_is_a_plain_one_with_a_class(tmp_path):
     table = pd.DataFrame({"a": [1, 2]})
     html = tables.show(table, "t", tmp_path, caption="", sortable=True).to_html()
     assert 'class="dataframe sortable"' in html
-    assert "<button" not in html  # that is the script's; without it the table reads the same
+    assert (
+        "<button" not in html
+    )  # that is the script's; without it the table reads the same
     assert "sortable" not in tables.show(table, "t", tmp_path, caption="").to_html()
 
 
@@ -89,17 +106,30 @@ def test_nothing_in_a_table_is_markup(cell, tmp_path):
 
 def test_folded_tables_keep_their_captions_behind_one_summary(tmp_path):
     shown = [
-        tables.show(pd.DataFrame({"n": [at]}), f"t{at}", tmp_path, caption=f"Table <{at}>.")
+        tables.show(
+            pd.DataFrame({"n": [at]}), f"t{at}", tmp_path, caption=f"Table <{at}>."
+        )
         for at in range(2)
     ]
     page = tables.folded(*shown, summary="Both <of> them").data
-    assert page.startswith('<details class="tables"><summary>Both &lt;of&gt; them</summary>')
+    assert page.startswith(
+        '<details class="tables"><summary>Both &lt;of&gt; them</summary>'
+    )
     assert page.count("<caption>Table &lt;") == 2
     assert page.endswith("</details>")
     assert "<summary>Table &lt;0&gt;.</summary>" in tables.folded(*shown).data
 
 
-CELLS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3+cmd|x", "@SUM(A1)", "\t=1+1", "\r=1", "a\rb", "a\nb"]
+CELLS = [
+    "=cmd|' /C calc'!A0",
+    "+1+1",
+    "-2+3+cmd|x",
+    "@SUM(A1)",
+    "\t=1+1",
+    "\r=1",
+    "a\rb",
+    "a\nb",
+]
 CELLS += ["<b>x</b>", "[x](javascript:y)", "a|b", "`c`", "Ke$ha"]
 
 
@@ -108,7 +138,9 @@ def test_no_cell_is_a_formula_or_markup_elsewhere(tmp_path):
     csv_file, md_file, _ = tables.export(table, "t", tmp_path)
     read = pd.read_csv(csv_file, dtype=str)
     assert len(read) == len(CELLS)
-    assert not [cell for cell in [*read.columns, *read.iloc[:, 0]] if cell[0] in "=+-@\t\r\n"]
+    assert not [
+        cell for cell in [*read.columns, *read.iloc[:, 0]] if cell[0] in "=+-@\t\r\n"
+    ]
     assert set(read["r"]) == {"-0.5 [-0.6, -0.4]"}
     lines = md_file.read_text().splitlines()
     assert len(lines) == len(CELLS) + 2

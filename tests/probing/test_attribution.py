@@ -7,7 +7,12 @@ import torch
 from helpers import UserError
 from helpers.models import tokens
 from helpers.probing import attribution
-from helpers.probing.attribution import attribute, attribute_well, baseline_ids, converged
+from helpers.probing.attribution import (
+    attribute,
+    attribute_well,
+    baseline_ids,
+    converged,
+)
 from tests import tiny
 
 PROMPT = "France. Which country is Bern in?"
@@ -17,11 +22,17 @@ def integrated_gradients(lm, row, at: int, points: int = 100):
     """Return the attributions of the token at a place, and what they must sum to."""
     ids = row.source or row.ids[:at]
     embed = lm.model.get_input_embeddings()
-    text, blank = (embed(torch.tensor([i])).detach() for i in (ids, baseline_ids(lm, ids)))
+    text, blank = (
+        embed(torch.tensor([i])).detach() for i in (ids, baseline_ids(lm, ids))
+    )
     decoder = {"decoder_input_ids": torch.tensor([row.ids[:at]])} if row.source else {}
 
     def probability(embedded):
-        return lm.model(inputs_embeds=embedded, **decoder).logits[0, -1].softmax(-1)[row.ids[at]]
+        return (
+            lm.model(inputs_embeds=embedded, **decoder)
+            .logits[0, -1]
+            .softmax(-1)[row.ids[at]]
+        )
 
     total = torch.zeros_like(text)
     for point in range(points):
@@ -53,7 +64,9 @@ def test_points_are_added_until_the_integral_converges(monkeypatch):
 
     def off_by(lm, prompt, continuation, n_steps):
         tried.append(n_steps)
-        return pd.DataFrame({"step": [0, 0], "score": [0.5, 1 / n_steps], "change": 0.5})
+        return pd.DataFrame(
+            {"step": [0, 0], "score": [0.5, 1 / n_steps], "change": 0.5}
+        )
 
     monkeypatch.setattr(attribution, "attribute", off_by)
     monkeypatch.setattr(attribution, "STEPS", (10, 100, 1000))
@@ -68,21 +81,33 @@ def test_points_are_added_until_the_integral_converges(monkeypatch):
 
 def test_steps_and_tokens_are_those_of_score():
     lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
-    found = attribute(lm, "He was born in 19", "45", n_steps=10)  # one piece with its prompt's end
+    found = attribute(
+        lm, "He was born in 19", "45", n_steps=10
+    )  # one piece with its prompt's end
     assert found["step_token"].unique().tolist() == ["Ġ1945"]
     assert "".join(found["token"]).replace("Ġ", " ") == "He was born in"
 
 
 def test_the_model_is_left_as_it_was():
     lm = tiny.language_model("gpt2", pad_token_id=None)
-    before = (lm.model.config.to_dict(), lm.tokenizer.pad_token, lm.tokenizer.padding_side)
+    before = (
+        lm.model.config.to_dict(),
+        lm.tokenizer.pad_token,
+        lm.tokenizer.padding_side,
+    )
     ids = torch.tensor([lm.tokenizer(PROMPT)["input_ids"]])
     with torch.no_grad():
         logits = lm.model(input_ids=ids).logits
         first = attribute(lm, PROMPT, " Italy", n_steps=5)
         assert torch.equal(lm.model(input_ids=ids).logits, logits)
-    assert (lm.model.config.to_dict(), lm.tokenizer.pad_token, lm.tokenizer.padding_side) == before
-    assert all(weight.requires_grad and weight.grad is None for weight in lm.model.parameters())
+    assert (
+        lm.model.config.to_dict(),
+        lm.tokenizer.pad_token,
+        lm.tokenizer.padding_side,
+    ) == before
+    assert all(
+        weight.requires_grad and weight.grad is None for weight in lm.model.parameters()
+    )
     assert first.equals(attribute(lm, PROMPT, " Italy", n_steps=5))
 
 
@@ -113,5 +138,8 @@ def test_a_templates_tokens_have_their_share():
     lm = tiny.language_model("llama", tiny.chat_tokenizer(), chat=True)
     found = attribute(lm, PROMPT, " Italy", n_steps=60)
     first = "".join(found.loc[found["step"] == 0, "token"])
-    assert first.replace("Ġ", " ").replace("Ċ", "\n") == tokens.read(lm, [PROMPT])[0].strip()
+    assert (
+        first.replace("Ġ", " ").replace("Ċ", "\n")
+        == tokens.read(lm, [PROMPT])[0].strip()
+    )
     assert converged(found)

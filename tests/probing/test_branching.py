@@ -19,7 +19,16 @@ from tests.probing.test_engine import METHODS, short_of_memory, tokens_forwarded
 
 PACKED = [n for n, way in METHODS.items() if way == "packed" and n not in tiny.SEQ2SEQ]
 # Learned, rotary and biased positions; windows, soft caps, latent keys.
-ATTENTION = ["bloom", "deepseek_v3", "gemma2", "gemma3", "gpt2", "llama", "mistral", "mpt"]
+ATTENTION = [
+    "bloom",
+    "deepseek_v3",
+    "gemma2",
+    "gemma3",
+    "gpt2",
+    "llama",
+    "mistral",
+    "mpt",
+]
 NEW = 7
 EXACT = 1e-5
 LETTERS = ["a", "e", "i", "o", "1", "9", " ", "F", "co"]
@@ -63,7 +72,9 @@ def loop(lm, ids: tuple[int, ...]) -> tuple[list[int], torch.Tensor]:
 @torch.no_grad()
 def forced(lm, ids: tuple[int, ...], anchor: tuple[int, ...]) -> list[float]:
     """Return the log-probabilities of an anchor, from a pass of the whole text."""
-    logits = lm.model(torch.tensor([[*ids, *anchor]]), use_cache=False).logits[0, len(ids) - 1 : -1]
+    logits = lm.model(torch.tensor([[*ids, *anchor]]), use_cache=False).logits[
+        0, len(ids) - 1 : -1
+    ]
     chances = logits.double().log_softmax(-1)
     return chances.gather(1, torch.tensor(anchor)[:, None])[:, 0].tolist()
 
@@ -78,7 +89,9 @@ def echoing(family: str) -> list[Task]:
     ]
 
 
-def expected(lm, task: Task, rules: Rules) -> tuple[list[int], list[float], list[float]]:
+def expected(
+    lm, task: Task, rules: Rules
+) -> tuple[list[int], list[float], list[float]]:
     """Return tokens, log-probabilities and those of the anchor, as a plain loop reads them."""
     said, chances = loop(lm, task.ids)
     kept = steps = rules.max_new_tokens
@@ -90,7 +103,9 @@ def expected(lm, task: Task, rules: Rules) -> tuple[list[int], list[float], list
         found = [whole.index(word) for word in rules.stop if word in whole]
         if found:
             parts = [decoding.decode(lm, task, said[:m]) for m in range(n + 2)]
-            kept = next(m for m, p in enumerate(parts) if p.startswith(whole[: min(found)]))
+            kept = next(
+                m for m, p in enumerate(parts) if p.startswith(whole[: min(found)])
+            )
             steps = n + 1
             break
     read = task.anchor[: min(steps, kept + 1)]
@@ -98,7 +113,9 @@ def expected(lm, task: Task, rules: Rules) -> tuple[list[int], list[float], list
     return said[:kept], own, [chances[n, token].item() for n, token in enumerate(read)]
 
 
-def run(lm, tasks, rules, length: int = 512, price: float = PASS, scored=frozenset()) -> dict:
+def run(
+    lm, tasks, rules, length: int = 512, price: float = PASS, scored=frozenset()
+) -> dict:
     parts = list(branching.run(lm, tasks, length, rules, price, scored))
     assert sum(map(len, parts)) == len(tasks)  # each text once
     return {task: text for part in parts for task, text in part.items()}
@@ -173,10 +190,14 @@ def by_place(model, allowed, queries, keys):
 
 def late(model, allowed, queries, keys):
     """Put tokens that are not read with a prompt five places too far on."""
-    step = len(queries) > 1 and np.array_equal(allowed[:, -len(queries) :], np.eye(len(queries)))
+    step = len(queries) > 1 and np.array_equal(
+        allowed[:, -len(queries) :], np.eye(len(queries))
+    )
     places = np.append(keys[: -len(queries)], queries + 5)
     return (
-        RIGHT(model, allowed, queries + 5, places) if step else RIGHT(model, allowed, queries, keys)
+        RIGHT(model, allowed, queries + 5, places)
+        if step
+        else RIGHT(model, allowed, queries, keys)
     )
 
 
@@ -213,7 +234,10 @@ def test_a_model_that_fails_goes_on_in_batches_and_that_is_told(monkeypatch, cap
 
     monkeypatch.setattr(packing, "placed", broken)
     found = generate(lm, prompts, progress=False)
-    assert "tiny-llama is continued in batches of equal length, which is slower" in caplog.text
+    assert (
+        "tiny-llama is continued in batches of equal length, which is slower"
+        in caplog.text
+    )
     assert "TypeError: no such argument" in caplog.text
     assert list(found["tokens"]) == list(right["tokens"])
 
@@ -226,7 +250,9 @@ def test_each_distinct_token_goes_through_the_model_once(family):
         found = run(lm, tasks, rules)
     distinct = {task.ids[:n] for task in tasks for n in range(1, len(task.ids) + 1)}
     # The token that ends a text is not read.
-    assert sum(seen) == len(distinct) + sum(len(text.ids) - 1 for text in found.values())
+    assert sum(seen) == len(distinct) + sum(
+        len(text.ids) - 1 for text in found.values()
+    )
     assert sum(map(len, {task.ids for task in tasks})) > 2 * len(distinct)
 
 
@@ -283,7 +309,10 @@ def test_packs_that_do_not_fit_are_halved(family):
     assert any(size > 20 for size in seen)
     assert len(done) == len(tasks)
     assert difference(lm, {text.task: text for text in done}, rules) <= EXACT
-    with short_of_memory(lm, 0), pytest.raises(UserError, match="does not fit into the memory"):
+    with (
+        short_of_memory(lm, 0),
+        pytest.raises(UserError, match="does not fit into the memory"),
+    ):
         list(engine.scorer(lm).texts(tasks, rules))
 
 

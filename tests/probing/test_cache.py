@@ -15,7 +15,9 @@ from tests import tiny
 from tests.probing.test_scoring import table
 
 CITIES = ("Lyon", "Bern", "Turin", "Rome", "Nice", "Bari")
-PROBES = table([f"Which country is {city} in?" for city in CITIES], [" France", " Italy"])
+PROBES = table(
+    [f"Which country is {city} in?" for city in CITIES], [" France", " Italy"]
+)
 
 
 @pytest.fixture
@@ -71,7 +73,9 @@ def test_interrupted_scoring_resumes_and_gives_the_same_table(lm, forwarded, tmp
     assert forwarded["rows"] == 0
 
 
-def test_interrupted_generation_resumes_and_gives_the_same_table(lm, forwarded, tmp_path):
+def test_interrupted_generation_resumes_and_gives_the_same_table(
+    lm, forwarded, tmp_path
+):
     prompts = PROBES.drop_duplicates("prompt")
     settings = {"anchors": [" France and Italy"] * len(prompts), "progress": False}
     whole = generate(lm, prompts, **settings)
@@ -87,11 +91,14 @@ def test_interrupted_generation_resumes_and_gives_the_same_table(lm, forwarded, 
 
 
 def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_path):
-    # What `kill -9` leaves: the chunks written so far and a half-written file, no last flush.
+    # What `kill -9` leaves: the chunks written so far and a half-written file, no last
+    # flush.
     monkeypatch.setattr(cache, "CHUNK_ROWS", 4)
     write = cache.write
     forwarded["stop"] = 5
-    monkeypatch.setattr(cache, "write", lambda to, new: write(to, new) if len(new) >= 4 else None)
+    monkeypatch.setattr(
+        cache, "write", lambda to, new: write(to, new) if len(new) >= 4 else None
+    )
     with pytest.raises(KeyboardInterrupt):
         score(lm, PROBES, tmp_path, progress=False)
     (tmp_path / "answers-0123.tmp").write_bytes(b"PAR1 half a file")
@@ -102,7 +109,9 @@ def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_pat
     pd.testing.assert_frame_equal(found, score(lm, PROBES, progress=False))
 
 
-def test_many_small_files_hold_the_same_and_become_one(lm, forwarded, monkeypatch, tmp_path):
+def test_many_small_files_hold_the_same_and_become_one(
+    lm, forwarded, monkeypatch, tmp_path
+):
     whole = score(lm, PROBES, progress=False)
     monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
     pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
@@ -110,12 +119,16 @@ def test_many_small_files_hold_the_same_and_become_one(lm, forwarded, monkeypatc
     monkeypatch.setattr(cache, "MOST_FILES", 5)
     forwarded.update(rows=0)
     for _ in range(2):
-        pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
+        pd.testing.assert_frame_equal(
+            score(lm, PROBES, tmp_path, progress=False), whole
+        )
         assert len(list(tmp_path.iterdir())) == 1
     assert forwarded["rows"] == 0
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "other", "no parquet", "other columns"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "flip", "other", "no parquet", "other columns"]
+)
 def test_a_broken_file_is_set_aside_and_computed_again(lm, forwarded, tmp_path, damage):
     whole = score(lm, PROBES, tmp_path, progress=False)
     file = next(tmp_path.glob("*.parquet"))
@@ -143,7 +156,8 @@ def test_a_broken_file_is_set_aside_and_computed_again(lm, forwarded, tmp_path, 
 def test_other_models_formats_and_starts_have_other_keys(lm, tmp_path):
     other = tiny.language_model("llama", seed=1)
     chat, bare = (
-        tiny.language_model("llama", tiny.chat_tokenizer(), chat=c) for c in (True, False)
+        tiny.language_model("llama", tiny.chat_tokenizer(), chat=c)
+        for c in (True, False)
     )
     for one, two in ((lm, other), (chat, bare)):
         first, second = (score(m, PROBES, tmp_path, progress=False) for m in (one, two))

@@ -10,7 +10,12 @@ from helpers.probing import engine, generate
 from helpers.probing.engine import Packed, decoding
 from tests import tiny
 
-PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The", "Bern is located in"]
+PROMPTS = [
+    "Which country is Lyon in?",
+    "Lyon is located in",
+    "The",
+    "Bern is located in",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +53,12 @@ def test_a_right_state_is_kept(family, caplog):
     del read[:]
     texts(lm)
     lengths = {len(ids) for ids in tokens.prompt_ids(lm, PROMPTS)}
-    assert sum(length > 1 for _, length in read) == len(lengths)  # those of a length together, once
-    assert not [record for record in caplog.records if record.name.startswith("helpers")]
+    assert sum(length > 1 for _, length in read) == len(
+        lengths
+    )  # those of a length together, once
+    assert not [
+        record for record in caplog.records if record.name.startswith("helpers")
+    ]
 
 
 def test_a_wrong_state_is_not_used_and_that_is_told(caplog):
@@ -71,9 +80,13 @@ def test_texts_that_change_each_other_are_continued_one_by_one():
 @pytest.mark.parametrize("family", ["llama", "mamba", "t5"])
 def test_texts_that_have_ended_leave_the_others_as_they_are(family):
     lm = tiny.language_model(family)
-    many = [f"{prompt} {word}" for prompt in PROMPTS for word in ("France", "Italy", "1945")]
+    many = [
+        f"{prompt} {word}" for prompt in PROMPTS for word in ("France", "Italy", "1945")
+    ]
     together = generate(lm, many, stop=("a", "e", "9"), progress=False)
     alone = generate(lm, many, stop=("a", "e", "9"), progress=False, batch_size=1)
     assert list(together["tokens"]) == list(alone["tokens"])
     sums = [torch.tensor(texts["logprobs"].sum()) for texts in (together, alone)]
-    assert torch.allclose(*sums, atol=1e-4 if family == "mamba" else 1e-5)  # a long recurrence
+    assert torch.allclose(
+        *sums, atol=1e-4 if family == "mamba" else 1e-5
+    )  # a long recurrence

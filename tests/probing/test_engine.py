@@ -24,17 +24,28 @@ METHODS = {
     **dict.fromkeys([*tiny.FAMILIES, *tiny.MORE], "packed"),
     **dict.fromkeys(["llama_dynamic", "mamba", "phi3_longrope"], "plain"),
 }
-# One family of each kind of attention: a bias by distance, latent keys, windows with a soft cap,
-# learned positions, rotary ones, relative ones after an encoder. All families that are packed, as
-# their own classes: tests/test_architectures.py, in the slow tier.
+# One family of each kind of attention: a bias by distance, latent keys, windows with a
+# soft cap, learned positions, rotary ones, relative ones after an encoder. All families
+# that are packed, as their own classes: tests/test_architectures.py, in the slow tier.
 ATTENTION = ["bloom", "deepseek_v3", "gemma2", "gpt2", "llama", "t5"]
 EAGER = {"bloom", "codegen", "gemma2", "gpt_neo", "gpt_oss", "gptj", "mpt", "xglm"}
-WINDOWED = ["cohere2", "gemma2", "gemma3", "gpt_oss", "mistral", "olmo3", "phi3", "qwen2_mixed"]
+WINDOWED = [
+    "cohere2",
+    "gemma2",
+    "gemma3",
+    "gpt_oss",
+    "mistral",
+    "olmo3",
+    "phi3",
+    "qwen2_mixed",
+]
 WINDOWED.append("starcoder2")
 EXACT = 1e-5
 
 
-def sample(lm, longest: int = 40, subjects: int = 3, choices: int = 5, seed: int = 0) -> list[Row]:
+def sample(
+    lm, longest: int = 40, subjects: int = 3, choices: int = 5, seed: int = 0
+) -> list[Row]:
     """Return rows of two relations, one with a beginning longer than any window of `tiny`."""
     draw = np.random.default_rng(seed)
 
@@ -54,14 +65,17 @@ def sample(lm, longest: int = 40, subjects: int = 3, choices: int = 5, seed: int
 
 
 def one_by_one(lm, rows) -> dict:
-    return {row: tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows}
+    return {
+        row: tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows
+    }
 
 
 @functools.cache
 def case(family: str):
     """Return a tiny model, rows that are longer than its window, and what they score one by one."""
     lm = tiny.language_model(family)
-    # Rotary positions that grow with the text have a state; within the context they are exact.
+    # Rotary positions that grow with the text have a state; within the context they are
+    # exact.
     rows = sample(lm, 12 if family == "llama_dynamic" else 40)
     return lm, rows, one_by_one(lm, rows)
 
@@ -73,27 +87,35 @@ def unchecked(monkeypatch):
 
 
 def run(lm, rows, name: str, length: int = 64, price: float = PASS) -> dict:
-    parts = list(engine.scorer_by(lm, engine.Method(name, ""), length, price).score(rows))
+    parts = list(
+        engine.scorer_by(lm, engine.Method(name, ""), length, price).score(rows)
+    )
     assert sum(map(len, parts)) == len(rows)  # each row once
     return {row: values for part in parts for row, values in part.items()}
 
 
 def difference(found: dict, expected: dict) -> float:
     assert found.keys() == expected.keys()
-    pairs = [(a, b) for row in found for a, b in zip(found[row], expected[row], strict=True)]
+    pairs = [
+        (a, b) for row in found for a, b in zip(found[row], expected[row], strict=True)
+    ]
     return max(abs(a - b) for a, b in pairs)
 
 
 def embedding(lm) -> torch.nn.Module:
     """Return what turns the ids that a (decoder of a) model reads into vectors."""
-    return (lm.model.decoder if lm.kind == "seq2seq" else lm.model).get_input_embeddings()
+    return (
+        lm.model.decoder if lm.kind == "seq2seq" else lm.model
+    ).get_input_embeddings()
 
 
 @contextlib.contextmanager
 def tokens_forwarded(lm):
     """Yield the list of how many tokens each pass of the (decoder's) embedding has taken in."""
     seen: list[int] = []
-    hook = embedding(lm).register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].numel()))
+    hook = embedding(lm).register_forward_pre_hook(
+        lambda _, inputs: seen.append(inputs[0].numel())
+    )
     try:
         yield seen
     finally:
@@ -167,9 +189,15 @@ def test_packing_wrongly_is_seen_and_not_used(spoil, family, monkeypatch):
 
 def test_a_family_packed_without_its_patch_is_seen_and_not_used(monkeypatch):
     lm, rows, expected = case("gpt_neo")
-    monkeypatch.delitem(packing.PATCHES, "gpt_neo")  # whose window counts places of the pack
+    monkeypatch.delitem(
+        packing.PATCHES, "gpt_neo"
+    )  # whose window counts places of the pack
     assert engine.method(lm)["method"] == "plain"
-    found = {row: values for part in engine.scorer(lm).score(rows) for row, values in part.items()}
+    found = {
+        row: values
+        for part in engine.scorer(lm).score(rows)
+        for row, values in part.items()
+    }
     assert difference(found, expected) <= EXACT
 
 
@@ -212,7 +240,11 @@ def test_plain_batches_are_those_that_change_nothing(change, batches):
 
     lm.model.forward = changed
     assert engine.method(lm)["batches"] == batches
-    found = {row: values for part in engine.scorer(lm).score(rows) for row, values in part.items()}
+    found = {
+        row: values
+        for part in engine.scorer(lm).score(rows)
+        for row, values in part.items()
+    }
     alone = {row: v for r in rows for row, v in next(plain.run(lm, [r])).items()}
     assert difference(found, alone) <= 5e-5
 
@@ -223,7 +255,9 @@ def test_a_model_that_scores_otherwise_each_time_is_refused():
     lm.model.forward = lambda **given: torch.utils._pytree.tree_map_only(
         torch.Tensor, lambda part: part + torch.rand_like(part), forward(**given)
     )
-    with pytest.raises(UserError, match="does not give the same log-probabilities twice"):
+    with pytest.raises(
+        UserError, match="does not give the same log-probabilities twice"
+    ):
         engine.method(lm)
 
 
@@ -292,18 +326,25 @@ def test_the_head_runs_on_distinct_parents_only():
     lm, rows, _ = case("gpt2")
     seen = []
     head = lm.model.get_output_embeddings()
-    hook = head.register_forward_hook(lambda module, inputs, output: seen.append(output.shape))
+    hook = head.register_forward_hook(
+        lambda module, inputs, output: seen.append(output.shape)
+    )
     run(lm, rows, "packed", 24)
     hook.remove()
     parents = {row.ids[:n] for row in rows for n in range(row.start, len(row.ids))}
-    assert sum(shape[1] for shape in seen) == len(parents) == engine.count_tokens(rows)["heads"]
+    assert (
+        sum(shape[1] for shape in seen)
+        == len(parents)
+        == engine.count_tokens(rows)["heads"]
+    )
 
 
 def test_each_source_is_encoded_once():
     lm, rows, _ = case("t5")
     seen = []
     hook = lm.model.get_encoder().register_forward_pre_hook(
-        lambda module, inputs, named: seen.append(len(named["input_ids"])), with_kwargs=True
+        lambda module, inputs, named: seen.append(len(named["input_ids"])),
+        with_kwargs=True,
     )
     run(lm, rows, "packed", 16)
     hook.remove()
@@ -381,7 +422,10 @@ def test_a_pack_length_that_did_not_fit_is_not_tried_again():
 def test_a_text_that_does_not_fit_at_all_is_one_sentence(family):
     lm, rows, _ = case(family)
     name = engine.method(lm)["method"]
-    with short_of_memory(lm, 0), pytest.raises(UserError, match="does not fit into the memory"):
+    with (
+        short_of_memory(lm, 0),
+        pytest.raises(UserError, match="does not fit into the memory"),
+    ):
         run(lm, rows, name, 64)
 
 
@@ -393,7 +437,9 @@ def test_bfloat16_is_within_its_rounding(family):
     packed, naive = run(lm, rows, "packed"), one_by_one(lm, rows)
     rounding = np.mean([abs(a - b) for r in rows for a, b in zip(naive[r], exact[r])])
     ours = np.mean([abs(a - b) for r in rows for a, b in zip(packed[r], exact[r])])
-    assert difference(packed, naive) <= 0.05  # measured: 0.024 for t5, 0.008 for the others
+    assert (
+        difference(packed, naive) <= 0.05
+    )  # measured: 0.024 for t5, 0.008 for the others
     assert ours <= 1.5 * rounding
     assert engine.method(lm)["method"] == "packed"
 

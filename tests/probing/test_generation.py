@@ -26,7 +26,9 @@ NEVER = ("never such a string",)
 
 def endless(family: str, tokenizer=None, seed: int = 0):
     """Return a tiny model whose configuration names no end-of-text token."""
-    return tiny.language_model(family, tokenizer, seed, eos_token_id=None, pad_token_id=0)
+    return tiny.language_model(
+        family, tokenizer, seed, eos_token_id=None, pad_token_id=0
+    )
 
 
 @pytest.mark.parametrize("family", tiny.FAMILIES)
@@ -44,10 +46,16 @@ def test_every_family_continues_as_transformers_does(family):
             return_dict_in_generate=True,
             output_logits=True,
         )
-        new = out.sequences[0, 1:] if lm.kind == "seq2seq" else out.sequences[0, ids.shape[1] :]
+        new = (
+            out.sequences[0, 1:]
+            if lm.kind == "seq2seq"
+            else out.sequences[0, ids.shape[1] :]
+        )
         kept = [i for i in new.tolist() if i != lm.tokenizer.eos_token_id]
         assert pieces == tokens.pieces(lm, kept)
-        values = [out.logits[i][0].log_softmax(-1)[t].item() for i, t in enumerate(kept)]
+        values = [
+            out.logits[i][0].log_softmax(-1)[t].item() for i, t in enumerate(kept)
+        ]
         assert logprobs == pytest.approx(values, abs=1e-5)
 
 
@@ -58,7 +66,9 @@ def test_order_and_batch_size_change_nothing(seed, size):
     mixed = frame.sample(frac=1, random_state=seed)
     for lm in MODELS:
         whole = generate(lm, frame, anchors=frame["anchor"], progress=False)
-        found = generate(lm, mixed, anchors=mixed["anchor"], progress=False, batch_size=size)
+        found = generate(
+            lm, mixed, anchors=mixed["anchor"], progress=False, batch_size=size
+        )
         found = found.sort_index()
         assert list(found["text"]) == list(whole["text"])
         for name in ("logprobs", "anchor_logprobs"):
@@ -81,8 +91,12 @@ class Script(torch.nn.Module):
     def get_input_embeddings(self):
         return torch.nn.Embedding.from_pretrained(self.table)
 
-    def forward(self, input_ids, attention_mask=None, past_key_values=None, use_cache=True):
-        return type("Output", (), {"logits": self.table[input_ids], "past_key_values": "past"})()
+    def forward(
+        self, input_ids, attention_mask=None, past_key_values=None, use_cache=True
+    ):
+        return type(
+            "Output", (), {"logits": self.table[input_ids], "past_key_values": "past"}
+        )()
 
 
 def scripted(text: str):
@@ -121,15 +135,18 @@ def test_anchor_is_read_along_the_models_own_tokens():
     anchor = lm.tokenizer.convert_ids_to_tokens(lm.tokenizer(anchors[0])["input_ids"])
     assert anchor[:2] == ["ĠFrance", "Ċ"]
     rare = math.log(0.1 / (len(lm.tokenizer) - 1))
-    # Step 0 says France; step 1 " and" where the anchor has a line end; step 2 ends the text with
-    # the very token that the anchor has there; from then on there is nothing to read.
+    # Step 0 says France; step 1 " and" where the anchor has a line end; step 2 ends the
+    # text with the very token that the anchor has there; from then on there is nothing
+    # to read.
     expected = [math.log(0.9), rare, math.log(0.9)] + [-math.inf] * (len(anchor) - 3)
     assert found["anchor_logprobs"] == pytest.approx(expected, abs=1e-5)
 
 
 def test_anchor_past_the_limit_has_probability_zero():
     lm = scripted(" France and\n Italy")
-    found = generate(lm, ["Lyon?"], anchors=[" France and"], max_new_tokens=1, progress=False)
+    found = generate(
+        lm, ["Lyon?"], anchors=[" France and"], max_new_tokens=1, progress=False
+    )
     expected = [math.log(0.9), -math.inf]
     assert found["anchor_logprobs"].iloc[0] == pytest.approx(expected, abs=1e-5)
 
@@ -146,7 +163,9 @@ def test_both_readings_agree_where_the_free_text_is_the_anchor(family, seed):
     for own, anchor, left, right in zip(
         free["tokens"], forced["tokens"], free["anchor_logprobs"], forced["logprobs"]
     ):
-        same = 1 + tokens.common_prefix(own, anchor)  # the first token that differs still agrees
+        same = 1 + tokens.common_prefix(
+            own, anchor
+        )  # the first token that differs still agrees
         assert left[:same] == pytest.approx(right[:same], abs=1e-5)
         agree += same
     assert agree > 5
@@ -158,7 +177,9 @@ def test_anchor_that_merges_with_the_prompt_is_read_where_score_reads_it():
     probes = pd.DataFrame([{"item": 0, "variant": "v", "option": 0, "prompt": prompt}])
     forced = score(lm, probes.assign(continuation=year), progress=False)
     found = generate(lm, [prompt], anchors=[year], progress=False)
-    assert found["anchor_logprobs"].iloc[0] == pytest.approx(forced["logprobs"].iloc[0], abs=1e-5)
+    assert found["anchor_logprobs"].iloc[0] == pytest.approx(
+        forced["logprobs"].iloc[0], abs=1e-5
+    )
     plain = generate(lm, [prompt], progress=False)
     assert found["text"].iloc[0] == plain["text"].iloc[0]
 
@@ -190,7 +211,9 @@ def test_scored_and_continued_at_once_is_scored_and_continued(family, spoken, tm
         assert mine == pytest.approx(theirs, abs=1e-5)
     assert found["text"].notna().tolist() == (spoken or [True] * len(BOTH))
     assert found.loc[asked.index, "text"].tolist() == said["text"].tolist()
-    for mine, theirs in zip(found.loc[asked.index, "anchor_logprobs"], said["anchor_logprobs"]):
+    for mine, theirs in zip(
+        found.loc[asked.index, "anchor_logprobs"], said["anchor_logprobs"]
+    ):
         assert mine == pytest.approx(theirs, abs=1e-5)
 
 
@@ -201,7 +224,9 @@ def test_both_at_once_and_each_alone_share_a_cache(tmp_path, monkeypatch):
     score(lm, BOTH.head(2), tmp_path / "first", progress=False)
     generate(lm, BOTH["prompt"].tail(2), cache=tmp_path / "first", **settings)
     whole = score_and_generate(lm, BOTH, spoken, cache=tmp_path / "first", **settings)
-    pd.testing.assert_frame_equal(whole, score_and_generate(lm, BOTH, spoken, **settings))
+    pd.testing.assert_frame_equal(
+        whole, score_and_generate(lm, BOTH, spoken, **settings)
+    )
 
     def refuse(*args, **kwargs):
         raise AssertionError("the model is asked again")
@@ -211,7 +236,9 @@ def test_both_at_once_and_each_alone_share_a_cache(tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(again, whole)
     score(lm, BOTH, tmp_path / "first", progress=False)
     kept = BOTH[spoken]
-    generate(lm, kept, anchors=kept["continuation"], cache=tmp_path / "first", **settings)
+    generate(
+        lm, kept, anchors=kept["continuation"], cache=tmp_path / "first", **settings
+    )
 
 
 def test_what_both_take_counts_a_prompt_once():
@@ -224,7 +251,9 @@ def test_what_both_take_counts_a_prompt_once():
         generate(lm, probes, max_new_tokens=2, progress=False)
     assert once["probes"] == twice["probes"] == 2
     assert once["tokens"] == twice["tokens"]
-    prompt = len(lm.tokenizer(found["read"].iloc[0], add_special_tokens=False)["input_ids"])
+    prompt = len(
+        lm.tokenizer(found["read"].iloc[0], add_special_tokens=False)["input_ids"]
+    )
     assert once["forwarded"] == twice["forwarded"] - prompt
 
 
@@ -266,6 +295,8 @@ def test_columns_and_index_of_a_frame_stay():
     ],
 )
 def test_bad_settings_are_refused(settings, message):
-    lm = tiny.language_model("llama", tiny.byte_tokenizer())  # which adds no first token
+    lm = tiny.language_model(
+        "llama", tiny.byte_tokenizer()
+    )  # which adds no first token
     with pytest.raises(UserError, match=message):
         generate(lm, **{"prompts": ["Lyon?"]} | settings)

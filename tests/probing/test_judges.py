@@ -42,11 +42,15 @@ def test_the_verdict_is_the_more_probable_word(lm):
 
 
 @pytest.mark.parametrize(("no", "kind"), [(-2.0, "correct"), (-1.0, "wrong")])
-def test_a_judge_that_says_yes_accepts_only_the_wrong_seen_one(lm, monkeypatch, no, kind):
+def test_a_judge_that_says_yes_accepts_only_the_wrong_seen_one(
+    lm, monkeypatch, no, kind
+):
     """A tie of the two words is a no."""
 
     def score(model, probes, **_):
-        return probes.assign(logprobs=[[no if option else -1.0] for option in probes["option"]])
+        return probes.assign(
+            logprobs=[[no if option else -1.0] for option in probes["option"]]
+        )
 
     monkeypatch.setattr(judges, "score", score)
     table = marked()
@@ -71,12 +75,18 @@ def test_changing_questions_are_asked_in_blocks(lm, monkeypatch):
 
 def test_written_distractors_are_read_apart(lm, monkeypatch):
     text = " Bergen; Oslo; Bergen; Trondheim."
-    monkeypatch.setattr(judges, "generate", lambda *_, **__: pd.DataFrame({"text": [text]}))
-    found = judges.distractors(lm, pd.DataFrame({"question": ["?"], "text": ["Oslo"]}), n=2)
+    monkeypatch.setattr(
+        judges, "generate", lambda *_, **__: pd.DataFrame({"text": [text]})
+    )
+    found = judges.distractors(
+        lm, pd.DataFrame({"question": ["?"], "text": ["Oslo"]}), n=2
+    )
     assert found == [["Bergen", "Oslo"]]
 
 
 def test_a_judge_that_does_not_load_is_named_as_such():
-    with pytest.raises(UserError, match="The judge does not load: There is no folder") as caught:
+    with pytest.raises(
+        UserError, match="The judge does not load: There is no folder"
+    ) as caught:
         judges.load("no-such-folder/judge/")
     assert "\n" not in str(caught.value)

@@ -19,9 +19,15 @@ from tests import tiny
 
 LONG = 100  # keys from which on the planted kernel is wrong
 DROPPED = 64
-CITIES = [f"{city} {n}" for city in ("Lyon", "Bern", "Turin") for n in range(1940, 1950)]
+CITIES = [
+    f"{city} {n}" for city in ("Lyon", "Bern", "Turin") for n in range(1940, 1950)
+]
 PROBES = pd.DataFrame(
-    [(f"{c}. Which country is {c} in?", o) for c in CITIES for o in (" France", " Italy")],
+    [
+        (f"{c}. Which country is {c} in?", o)
+        for c in CITIES
+        for o in (" France", " Italy")
+    ],
     columns=["prompt", "continuation"],
 )
 
@@ -65,9 +71,13 @@ def apart(found: pd.DataFrame, wanted: list[list[float]]) -> float:
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama", "qwen2"])
-def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(family, dropping, caplog):
+def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(
+    family, dropping, caplog
+):
     lm = tiny.language_model(family)
-    assert short_difference(lm) <= check.TOLERANCE["float32"]  # which no short pack shows
+    assert (
+        short_difference(lm) <= check.TOLERANCE["float32"]
+    )  # which no short pack shows
     assert not dropping
     with caplog.at_level(logging.WARNING):
         told = engine.method(lm)
@@ -83,7 +93,9 @@ def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(family, dropping,
 
 def test_what_failed_is_checked_again_and_then_kept(monkeypatch):
     right = packing.as_mask
-    monkeypatch.setattr(packing, "as_mask", lambda model, seen: right(model, seen | True))
+    monkeypatch.setattr(
+        packing, "as_mask", lambda model, seen: right(model, seen | True)
+    )
     assert engine.method(tiny.language_model("llama"))["method"] == "plain"
     assert not trial.folder().exists()
     monkeypatch.setattr(packing, "as_mask", right)
@@ -95,7 +107,9 @@ def test_what_failed_is_checked_again_and_then_kept(monkeypatch):
 def checks(monkeypatch):
     """Return a list that grows with each check."""
     made, right = [], trial.difference
-    monkeypatch.setattr(trial, "difference", lambda *asked: made.append(asked) or right(*asked))
+    monkeypatch.setattr(
+        trial, "difference", lambda *asked: made.append(asked) or right(*asked)
+    )
     return made
 
 
@@ -134,7 +148,11 @@ CHANGES = {  # a model made from another, or what is set: an object, a name, and
     "attention": eager,
     "longer packs": (engine, "pack_length", 600),
     "torch": (cache.identities, "versions", VERSIONS | {"torch": "9.9.9"}),
-    "transformers": (cache.identities, "versions", VERSIONS | {"transformers": "9.9.9"}),
+    "transformers": (
+        cache.identities,
+        "versions",
+        VERSIONS | {"transformers": "9.9.9"},
+    ),
     "processor": (torch.backends.cpu, "get_cpu_capability", "NONE"),
     "code": (trial, "_code", "changed"),
 }
@@ -196,7 +214,9 @@ def test_half_precision_is_forgiven_single_tokens_of_many():
     def moved(first: int):
         changed = {r: tuple(v - 5 for v in scores[r]) for r in rows[:first]}
         one = {rows[-1]: (-6.0, *scores[rows[-1]][1:])}
-        return trial.difference(lm, lambda _: [scores], lambda _: [scores | one | changed], rows)
+        return trial.difference(
+            lm, lambda _: [scores], lambda _: [scores | one | changed], rows
+        )
 
     assert moved(0) == 0
     assert moved(1) == 5

@@ -43,9 +43,13 @@ def test_bundled_models_are_asked_as_in_the_paper(lm, facts):
     assert found.wrap(probes) is probes
 
 
-def test_others_are_asked_twenty_facts_in_every_format_that_they_can_read(lm, facts, saying):
+def test_others_are_asked_twenty_facts_in_every_format_that_they_can_read(
+    lm, facts, saying
+):
     other = dataclasses.replace(lm, name="org/other")
-    saying(lambda obj, prompt, name: obj if prompt.count("Answer:") == 1 else f"not {obj}")
+    saying(
+        lambda obj, prompt, name: obj if prompt.count("Answer:") == 1 else f"not {obj}"
+    )
     found = prompt_formats.choose(other, "", "atlas", facts)
     assert found.lm.prompt_format == "qa"
     assert list(found.tried.index) == ["bare", "qa", "shots"]  # no chat template
@@ -55,9 +59,12 @@ def test_others_are_asked_twenty_facts_in_every_format_that_they_can_read(lm, fa
         "accuracy": 20,
         "stopped": 40,
     }
-    assert not found.tried.loc[["bare", "shots"], ["coverage", "accuracy"]].any(axis=None)
-    assert "format is qa: with the answer said before, 20 of 20" in prompt_formats.sentence(
-        *found[::2]
+    assert not found.tried.loc[["bare", "shots"], ["coverage", "accuracy"]].any(
+        axis=None
+    )
+    assert (
+        "format is qa: with the answer said before, 20 of 20"
+        in prompt_formats.sentence(*found[::2])
     )
     saying(lambda obj, *_: f"not {obj}")
     loose = prompt_formats.choose(other, "", "atlas", facts, rule="contains")
@@ -109,7 +116,9 @@ def test_formats_longer_than_the_context_are_left_out(lm, facts, saying):
 
 
 def test_chat_needs_a_template(lm, facts):
-    with pytest.raises(UserError, match="has no chat template; take prompt_format=auto, or one of"):
+    with pytest.raises(
+        UserError, match="has no chat template; take prompt_format=auto, or one of"
+    ):
         prompt_formats.choose(lm, "chat", "atlas", facts)
     with pytest.raises(UserError, match="has no chat template"):
         prompt_formats.own(lm, "chat")

@@ -58,7 +58,10 @@ def test_prompts_without_names_are_items_of_their_own():
     lm = tiny.language_model("llama")
     named = table()
     found = score(lm, named[["prompt", "continuation"]], progress=False)
-    assert found["logprobs"].tolist() == score(lm, named, progress=False)["logprobs"].tolist()
+    assert (
+        found["logprobs"].tolist()
+        == score(lm, named, progress=False)["logprobs"].tolist()
+    )
     assert found["option"].tolist() == named["option"].tolist()
     assert found["item"].nunique() == len(PROMPTS)
     assert work(lm, named[["prompt", "continuation"]]) == work(lm, named)
@@ -69,7 +72,9 @@ def test_prompts_without_names_are_items_of_their_own():
 
 def test_the_loss_of_transformers_is_the_mean_of_our_scores():
     lm = tiny.language_model("t5")
-    found = score(lm, table(PROMPTS[:1], OPTIONS[2:]), progress=False)["logprobs"].iloc[0]
+    found = score(lm, table(PROMPTS[:1], OPTIONS[2:]), progress=False)["logprobs"].iloc[
+        0
+    ]
     ids = lm.tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"]
     labels = lm.tokenizer(OPTIONS[2], return_tensors="pt")["input_ids"][:, :-1]
     with torch.no_grad():
@@ -99,7 +104,9 @@ def test_plain_batches_give_the_same(family, monkeypatch):
     whole = score(lm, probes, progress=False)["logprobs"]
     plainly = engine.Method("plain", "the test wants it")
     monkeypatch.setitem(engine._known, lm.model, (plainly, 512))
-    assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
+    assert (
+        largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
+    )
 
 
 def test_splitting_the_logits_changes_nothing(monkeypatch):
@@ -107,7 +114,9 @@ def test_splitting_the_logits_changes_nothing(monkeypatch):
     whole = score(lm, probes, progress=False)["logprobs"]
     monkeypatch.setattr(plain, "CHUNK", 500)
     monkeypatch.setattr(gpu, "LOGITS", 5000)
-    assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
+    assert (
+        largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
+    )
 
 
 def test_equal_rows_are_forwarded_once(monkeypatch):
@@ -117,7 +126,9 @@ def test_equal_rows_are_forwarded_once(monkeypatch):
     seen = []
     run = engine.Packed.score
     monkeypatch.setattr(
-        engine.Packed, "score", lambda how, rows, n: seen.extend(rows) or run(how, rows, n)
+        engine.Packed,
+        "score",
+        lambda how, rows, n: seen.extend(rows) or run(how, rows, n),
     )
     found = score(lm, probes, progress=False)
     assert len(seen) == len(set(seen)) == len(table())
@@ -142,7 +153,10 @@ def test_a_model_without_an_end_of_positions_reads_long_texts():
     probes = table([PROMPTS[0] + " Lyon" * 200], OPTIONS[:1])
     found = score(tiny.language_model("bloom"), probes, progress=False)
     assert (
-        largest_difference(found["logprobs"], expected(tiny.language_model("bloom"), probes)) < 1e-5
+        largest_difference(
+            found["logprobs"], expected(tiny.language_model("bloom"), probes)
+        )
+        < 1e-5
     )
 
 
@@ -171,7 +185,9 @@ def one_by_one(lm, text) -> list[float]:
     ids = torch.tensor([lm.tokenizer(text)["input_ids"]])
     with torch.no_grad():
         logits = lm.model(input_ids=ids).logits
-    losses = torch.nn.functional.cross_entropy(logits[0, :-1], ids[0, 1:], reduction="none")
+    losses = torch.nn.functional.cross_entropy(
+        logits[0, :-1], ids[0, 1:], reduction="none"
+    )
     return (-losses).tolist()
 
 
@@ -183,7 +199,11 @@ def test_sentences_are_scored_as_by_a_loop_over_transformers(family, special):
     plain = [one_by_one(lm, text) for text in SENTENCES]
     assert largest_difference(found["logprobs"], plain) <= 1e-5
     assert found["text"].tolist() == SENTENCES
-    assert found["n_tokens"].tolist() == list(map(len, plain)) == list(map(len, found["tokens"]))
+    assert (
+        found["n_tokens"].tolist()
+        == list(map(len, plain))
+        == list(map(len, found["tokens"]))
+    )
     whole = found["unscored"] + found["tokens"].map("".join)
     names = [lm.tokenizer.tokenize(text) for text in SENTENCES]
     assert whole.tolist() == ["".join(pieces) for pieces in names]
@@ -191,7 +211,9 @@ def test_sentences_are_scored_as_by_a_loop_over_transformers(family, special):
         [""] * len(SENTENCES) if special == "bos" else [pieces[0] for pieces in names]
     )
     sums = [sum(values) for values in plain]
-    assert found["logprob"].dropna().tolist() == pytest.approx([x for x in sums if x], abs=1e-4)
+    assert found["logprob"].dropna().tolist() == pytest.approx(
+        [x for x in sums if x], abs=1e-4
+    )
     assert found["mean"].dropna().tolist() == pytest.approx(
         [np.mean(values) for values in plain if values], abs=1e-5
     )
@@ -215,7 +237,10 @@ def test_sentences_keep_their_scores_in_any_order_and_company(special, tmp_path)
     assert largest_difference(together["logprobs"], turned["logprobs"][::-1]) <= 1e-5
     for place, text in enumerate(SENTENCES):
         alone = probing.score_sentences(lm, [text], progress=False)
-        assert largest_difference(alone["logprobs"], together["logprobs"][place:][:1]) <= 1e-5
+        assert (
+            largest_difference(alone["logprobs"], together["logprobs"][place:][:1])
+            <= 1e-5
+        )
     with probing.metered() as work:
         kept = probing.score_sentences(lm, SENTENCES, cache=tmp_path, progress=False)
     assert kept["logprobs"].tolist() == together["logprobs"].tolist()
@@ -226,7 +251,9 @@ def test_sentences_keep_their_scores_in_any_order_and_company(special, tmp_path)
 def test_sentences_of_a_chat_model_are_read_without_its_template():
     bare = tiny.language_model("llama", tiny.chat_tokenizer())
     chat = dataclasses.replace(bare, prompt_format="chat")
-    first, second = (probing.score_sentences(lm, SENTENCES, progress=False) for lm in (bare, chat))
+    first, second = (
+        probing.score_sentences(lm, SENTENCES, progress=False) for lm in (bare, chat)
+    )
     assert first["logprobs"].tolist() == second["logprobs"].tolist()
 
 
@@ -234,7 +261,10 @@ def test_a_sequence_to_sequence_model_says_sentences_to_an_empty_text():
     lm = tiny.language_model("t5")
     found = probing.score_sentences(lm, SENTENCES, progress=False)
     source = tuple(lm.tokenizer("")["input_ids"])
-    ids = [(0, *lm.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in SENTENCES]
+    ids = [
+        (0, *lm.tokenizer(text, add_special_tokens=False)["input_ids"])
+        for text in SENTENCES
+    ]
     plain = [tiny.naive_logprobs(lm, each, 1, source) for each in ids]
     assert largest_difference(found["logprobs"], plain) <= 1e-5
     assert set(found["unscored"]) == {""}
@@ -270,10 +300,20 @@ def spoilt(value) -> pd.DataFrame:
 UNKNOWN = pd.DataFrame({"item": "a", "variant": "v", "prompt": "x", "option": [0, 1]})
 UNKNOWN = UNKNOWN.assign(continuation=[" 東京", " 北京"], correct=[True, False])
 REFUSED = [
-    *(("llama", spoilt(odd), "Row 4 of the probes has the continuation") for odd in (None, 7)),
+    *(
+        ("llama", spoilt(odd), "Row 4 of the probes has the continuation")
+        for odd in (None, 7)
+    ),
     ("llama", spoilt(float("nan")), "Row 4 of the probes has the continuation"),
-    ("llama", table([PROMPTS[0] + " Lyon" * 200]), r"'item0'.* tokens long .* at most 128"),
-    *((name, UNKNOWN, "cannot write the options of item 'a'") for name in ("t5", "llama pieces")),
+    (
+        "llama",
+        table([PROMPTS[0] + " Lyon" * 200]),
+        r"'item0'.* tokens long .* at most 128",
+    ),
+    *(
+        (name, UNKNOWN, "cannot write the options of item 'a'")
+        for name in ("t5", "llama pieces")
+    ),
     ("llama", ["born", ""], "Text 1 is '': give a string"),
     ("llama", ["born", None], "Text 1 is None"),
     ("llama", ["born", "born " * 200], "Text 1 is .* tokens"),

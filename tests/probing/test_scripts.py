@@ -17,7 +17,9 @@ NEW = 48
 PROMPTS = ["Lyon is located in", "法国的首都是哪里？", "Mba'épa avañe'ẽ", "🗼"]
 ANSWERS = [" 中国", " ประเทศไทย", " avañe'ẽ", " 👩‍🚀🇵🇾", " España", " France"]
 STOPS = ["\n", "。", " and", "🛑", "ẽ "]
-PAIRS = [(p, f"{answer}{stop}中国") for p in PROMPTS for answer in ANSWERS for stop in STOPS]
+PAIRS = [
+    (p, f"{answer}{stop}中国") for p in PROMPTS for answer in ANSWERS for stop in STOPS
+]
 TOKENIZERS = {
     "byte": tiny.byte_tokenizer,
     "byte fallback": tiny.fallback_tokenizer,
@@ -31,13 +33,17 @@ def says(monkeypatch) -> None:
     """Have models say their anchors instead of what is most probable."""
     rules = generation._rules
     monkeypatch.setattr(
-        generation, "_rules", lambda *asked: dataclasses.replace(rules(*asked), forced=True)
+        generation,
+        "_rules",
+        lambda *asked: dataclasses.replace(rules(*asked), forced=True),
     )
 
 
 def language_model(family: str, tokenizer):
     long = {} if family in ("mamba", "t5") else {"max_position_embeddings": 512}
-    lm = tiny.language_model(family, tokenizer, eos_token_id=None, pad_token_id=0, **long)
+    lm = tiny.language_model(
+        family, tokenizer, eos_token_id=None, pad_token_id=0, **long
+    )
     lm = dataclasses.replace(lm, max_length=512)
     lm.tokenizer.eos_token = None  # a text ends at its stop string
     return lm
@@ -47,16 +53,28 @@ def expected(lm, prompt: str, answer: str, stop: list[str]) -> tuple[str, list[i
     """Return the whole answer's text, decoded at once after its prompt, up to the first stop."""
     say = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
     row = models.tokens.rows(lm, [prompt], [answer], [("",)])[0]
-    said = [*row.scored, *[0] * NEW][:NEW]  # after its anchor, a forced text goes on with token 0
+    said = [*row.scored, *[0] * NEW][
+        :NEW
+    ]  # after its anchor, a forced text goes on with token 0
     before = [] if row.source else list(row.ids[: row.start])
     head = lm.tokenizer.decode(before, **say)
     whole = lm.tokenizer.decode([*before, *said], **say)[len(head) :]
-    return whole[: min([whole.index(word) for word in stop if word in whole], default=None)], said
+    return whole[
+        : min([whole.index(word) for word in stop if word in whole], default=None)
+    ], said
 
 
-def check(lm, pairs: list[tuple[str, str]], stop: list[str], cache=None, **asked) -> None:
+def check(
+    lm, pairs: list[tuple[str, str]], stop: list[str], cache=None, **asked
+) -> None:
     prompts, answers = map(list, zip(*pairs))
-    settings = {"max_new_tokens": NEW, "stop": stop, "progress": False, "cache": cache, **asked}
+    settings = {
+        "max_new_tokens": NEW,
+        "stop": stop,
+        "progress": False,
+        "cache": cache,
+        **asked,
+    }
     found = probing.generate(lm, prompts, anchors=answers, **settings)
     for (prompt, answer), text, pieces in zip(pairs, found["text"], found["tokens"]):
         wanted, said = expected(lm, prompt, answer, stop)
@@ -70,7 +88,9 @@ def check(lm, pairs: list[tuple[str, str]], stop: list[str], cache=None, **asked
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", TOKENIZERS)
 @pytest.mark.parametrize("size", [3, None])
-def test_a_text_is_the_whole_one_up_to_its_stop(name, family, size, monkeypatch, tmp_path):
+def test_a_text_is_the_whole_one_up_to_its_stop(
+    name, family, size, monkeypatch, tmp_path
+):
     says(monkeypatch)
     lm = language_model(family, TOKENIZERS[name]())
     assert engine.scorer(lm).joins == (family == "llama")
@@ -80,9 +100,13 @@ def test_a_text_is_the_whole_one_up_to_its_stop(name, family, size, monkeypatch,
 
 
 @pytest.mark.parametrize("vocabulary", ["gpt-2", "falcon", "phi-3"])
-def test_published_tokenizers_are_cut_at_whole_characters(vocabulary, shared, monkeypatch):
+def test_published_tokenizers_are_cut_at_whole_characters(
+    vocabulary, shared, monkeypatch
+):
     says(monkeypatch)
-    lm = language_model("llama", tiny.real_tokenizer(shared / "data" / "tokenizers", vocabulary))
+    lm = language_model(
+        "llama", tiny.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
+    )
     check(lm, PAIRS, STOPS)
 
 
@@ -103,7 +127,10 @@ def test_any_text_is_cut_where_it_would_be_as_a_whole(answers, stop, name, famil
         LOADED[key] = language_model(family, TOKENIZERS[name]())
     with pytest.MonkeyPatch.context() as patch:
         says(patch)
-        pairs = [(PROMPTS[n % len(PROMPTS)], f"{answer}x") for n, answer in enumerate(answers)]
+        pairs = [
+            (PROMPTS[n % len(PROMPTS)], f"{answer}x")
+            for n, answer in enumerate(answers)
+        ]
         check(LOADED[key], pairs, [stop])
 
 
@@ -112,7 +139,9 @@ def test_a_stop_string_of_two_tokens_that_begins_inside_one_is_cut(monkeypatch):
     lm = language_model("llama", tiny.byte_tokenizer())
     pieces = lm.tokenizer.tokenize(" Francezz")
     assert pieces[:2] == ["ĠFrance", "z"]
-    found = probing.generate(lm, ["Lyon?"], NEW, ["cezz"], [" Francezz"], progress=False)
+    found = probing.generate(
+        lm, ["Lyon?"], NEW, ["cezz"], [" Francezz"], progress=False
+    )
     assert found["text"].tolist() == [" Fran"]
     assert found["tokens"].tolist() == [["ĠFrance"]]
 
@@ -127,7 +156,9 @@ def test_a_server_is_cut_at_whole_characters(answer, tmp_path):
     lm.tokenizer.save_pretrained(tmp_path)
     lm.model.config.save_pretrained(tmp_path)
     with StubServer(dataclasses.replace(lm, model=script), tmp_path) as stub:
-        found = probing.generate(models.load(stub.address), ["Lyon?"], NEW, progress=False)
+        found = probing.generate(
+            models.load(stub.address), ["Lyon?"], NEW, progress=False
+        )
     assert found["text"].tolist() == [answer]
 
 

@@ -17,7 +17,13 @@ from helpers.models.tokens import Row
 from helpers.probing.attribution import attribute
 from helpers.probing.engine import server
 from tests import tiny
-from tests.probing.test_scoring import OPTIONS, PROMPTS, expected, largest_difference, table
+from tests.probing.test_scoring import (
+    OPTIONS,
+    PROMPTS,
+    expected,
+    largest_difference,
+    table,
+)
 from tests.stub_server import StubServer, slow
 
 WORKING = {
@@ -39,7 +45,14 @@ REFUSED = {
     "llama.cpp": "gives no log-probabilities with its answers .*; serve the model with vLLM",
     "ollama": "does not take a prompt of token ids",
 }
-UNFIT = ("chat", "none", "text", "logits", "llama.cpp", "ollama")  # whatever their model
+UNFIT = (
+    "chat",
+    "none",
+    "text",
+    "logits",
+    "llama.cpp",
+    "ollama",
+)  # whatever their model
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +73,18 @@ def folder(tmp_path_factory, lm):
 def serve(lm, folder, monkeypatch):
     for variable in ("PATIENCE", "TIMEOUT", "IN_FLIGHT", "API_KEY", "TOKENIZER"):
         monkeypatch.delenv(f"SERVER_{variable}", raising=False)
-    return lambda personality="vllm", **settings: StubServer(lm, folder, personality, **settings)
+    return lambda personality="vllm", **settings: StubServer(
+        lm, folder, personality, **settings
+    )
 
 
 def several(n=3) -> pd.DataFrame:
     """Return probes of one and of many choices, which different ways are cheapest for."""
     few = table(PROMPTS, OPTIONS)
     long = " ".join(PROMPTS[:2]) + " Lyon is located in"
-    many = table([long], [f" {word}{n}" for n in range(12) for word in ("Italy", "France")])
+    many = table(
+        [long], [f" {word}{n}" for n in range(12) for word in ("Italy", "France")]
+    )
     return pd.concat([few, many.assign(item="many")], ignore_index=True)
 
 
@@ -93,7 +110,9 @@ def test_both_ways_of_vllm_are_taken_where_they_are_cheapest(serve):
         served = models.load(stub.address)
         stub.requests.clear()
         probing.score(served, several(), progress=False)
-    kinds = ["nodes" if "logprob_token_ids" in body else "text" for body in stub.requests]
+    kinds = [
+        "nodes" if "logprob_token_ids" in body else "text" for body in stub.requests
+    ]
     assert {"nodes", "text"} == set(kinds)
     assert len(stub.requests) < len(several())
     assert all(isinstance(body["prompt"], list) for body in stub.requests)
@@ -102,7 +121,9 @@ def test_both_ways_of_vllm_are_taken_where_they_are_cheapest(serve):
 
 
 @pytest.mark.parametrize("chat", [False, True])
-@pytest.mark.parametrize("personality", [name for name in WORKING if "echo" not in WORKING[name]])
+@pytest.mark.parametrize(
+    "personality", [name for name in WORKING if "echo" not in WORKING[name]]
+)
 def test_texts_and_anchors_are_those_of_the_model_at_hand(serve, lm, personality, chat):
     at_hand = dataclasses.replace(lm, prompt_format="chat" if chat else "bare")
     prompts = [*PROMPTS, "Alan Kay was born in 19"]
@@ -125,7 +146,8 @@ def test_texts_and_anchors_are_those_of_the_model_at_hand(serve, lm, personality
 
 @pytest.mark.parametrize("personality", ["echo", "strict"])
 def test_texts_of_a_server_without_token_ids(lm, serve, personality):
-    # A bundled model writes words; the tokens of a random one are often no whole character.
+    # A bundled model writes words; the tokens of a random one are often no whole
+    # character.
     at_hand = models.load("atlas-xs", device="cpu")
     asked = dict(anchors=[" France", " Italy"], max_new_tokens=6, progress=False)
     with StubServer(at_hand, WEIGHTS / "atlas-xs", personality) as stub:
@@ -137,7 +159,9 @@ def test_texts_of_a_server_without_token_ids(lm, serve, personality):
         assert largest_difference(found[column], wanted[column]) <= 1e-5
     with serve(personality) as stub:
         served = models.load(stub.address)
-        with pytest.raises(UserError, match="'�' without its id, and the tokenizer has 128"):
+        with pytest.raises(
+            UserError, match="'�' without its id, and the tokenizer has 128"
+        ):
             probing.generate(served, PROMPTS, 12, progress=False)
 
 
@@ -158,9 +182,13 @@ def test_a_text_ends_at_the_models_end(serve, lm):
             with serve(personality) as stub:
                 served = models.load(stub.address)
                 stub.lm = ends
-                found = probing.generate(served, PROMPTS, anchors=[" Italy"] * 4, progress=False)
+                found = probing.generate(
+                    served, PROMPTS, anchors=[" Italy"] * 4, progress=False
+                )
             assert list(found["text"]) == [""] * 4
-            for ours, theirs in zip(found["anchor_logprobs"], wanted["anchor_logprobs"]):
+            for ours, theirs in zip(
+                found["anchor_logprobs"], wanted["anchor_logprobs"]
+            ):
                 assert math.isfinite(ours[0])  # of the step that ends the text
                 assert ours[1:] == [-math.inf] * (len(ours) - 1)
                 np.testing.assert_allclose(ours, theirs, atol=1e-3)
@@ -168,28 +196,38 @@ def test_a_text_ends_at_the_models_end(serve, lm):
 
 @pytest.mark.parametrize("personality", REFUSED)
 def test_a_server_without_exact_scores_is_refused_in_one_sentence(serve, personality):
-    with serve(personality) as stub, pytest.raises(UserError, match=REFUSED[personality]) as told:
+    with (
+        serve(personality) as stub,
+        pytest.raises(UserError, match=REFUSED[personality]) as told,
+    ):
         models.load(stub.address)
     assert "\n" not in str(told.value)
 
 
 @pytest.mark.parametrize("personality", UNFIT)
 def test_of_an_unfit_server_no_tokenizer_is_missed(lm, personality):
-    stub, refused = StubServer(lm, "no-such-tokenizer", personality), REFUSED[personality]
+    stub, refused = (
+        StubServer(lm, "no-such-tokenizer", personality),
+        REFUSED[personality],
+    )
     with stub, pytest.raises(UserError, match=refused):
         models.load(stub.address)
 
 
 def test_a_served_model_is_told_that_its_first_token_is_missing(tmp_path, caplog):
     folder = tiny.save(tmp_path, "gemma2", tiny.byte_tokenizer())
-    with StubServer(tiny.language_model("gemma2", tiny.byte_tokenizer()), folder) as stub:
+    with StubServer(
+        tiny.language_model("gemma2", tiny.byte_tokenizer()), folder
+    ) as stub:
         served = models.load(stub.address)
     assert caplog.messages == [probing.method(served)["warning"]]
 
 
 def test_what_the_cache_holds_is_not_asked_again(serve, tmp_path):
     with serve() as stub:
-        first = probing.score(models.load(stub.address), several(), tmp_path, progress=False)
+        first = probing.score(
+            models.load(stub.address), several(), tmp_path, progress=False
+        )
         again = models.load(stub.address)
         asked = len(stub.requests)
         second = probing.score(again, several(), tmp_path, progress=False)
@@ -210,7 +248,9 @@ def test_no_more_requests_are_in_flight_than_allowed(serve, monkeypatch):
     monkeypatch.setenv("SERVER_IN_FLIGHT", "3")
     with serve() as stub:
         served = models.load(stub.address)
-        stub.faults.extend([slow(0.05)] * 6)  # or each could be answered before the next is sent
+        stub.faults.extend(
+            [slow(0.05)] * 6
+        )  # or each could be answered before the next is sent
         probing.score(served, several(), progress=False)
         assert 1 < stub.busiest <= 3
         stub.busiest = 0
@@ -226,7 +266,11 @@ def test_the_key_is_sent_and_written_nowhere(serve, monkeypatch, tmp_path):
     assert stub.keys == {"Bearer secret-key"}
     written = json.dumps(models.describe(served)) + str(served) + found.to_json()
     assert "secret-key" not in written
-    assert not [f for f in tmp_path.rglob("*") if f.is_file() and b"secret-key" in f.read_bytes()]
+    assert not [
+        f
+        for f in tmp_path.rglob("*")
+        if f.is_file() and b"secret-key" in f.read_bytes()
+    ]
 
 
 def test_a_model_on_a_server_says_what_it_is(serve, lm):
@@ -240,7 +284,9 @@ def test_a_model_on_a_server_says_what_it_is(serve, lm):
     assert probing.method(served)["checked_max_abs_diff"] < 1e-5
     assert probing.work(served, several()) == probing.work(lm, several())
     assert not served.at_hand
-    with pytest.raises(UserError, match=r"Attribution needs a model's weights, and .* on a server"):
+    with pytest.raises(
+        UserError, match=r"Attribution needs a model's weights, and .* on a server"
+    ):
         attribute(served, "Lyon is located in", " France")
 
 
@@ -250,7 +296,9 @@ def test_what_a_server_does_not_take_is_one_sentence(serve, tmp_path, monkeypatc
             with pytest.raises(UserError, match="chosen where the server is started"):
                 models.load(stub.address, **setting)
         monkeypatch.setenv("SERVER_TOKENIZER", str(tmp_path))
-        with pytest.raises(UserError, match=r"The tokenizer of .* is not at hand .*SERVER_TOKENIZ"):
+        with pytest.raises(
+            UserError, match=r"The tokenizer of .* is not at hand .*SERVER_TOKENIZ"
+        ):
             models.load(stub.address)
         tiny.byte_tokenizer("bos").save_pretrained(tmp_path / "same")
         monkeypatch.setenv("SERVER_TOKENIZER", str(tmp_path / "same"))
@@ -275,7 +323,9 @@ def test_too_long_a_prompt_is_refused_before_it_is_sent(serve):
 @settings(max_examples=50)
 @given(
     st.lists(
-        st.tuples(st.lists(st.integers(0, 3), min_size=2, max_size=7), st.integers(1, 2)),
+        st.tuples(
+            st.lists(st.integers(0, 3), min_size=2, max_size=7), st.integers(1, 2)
+        ),
         min_size=1,
         max_size=12,
     )
@@ -283,10 +333,17 @@ def test_too_long_a_prompt_is_refused_before_it_is_sent(serve):
 def test_every_row_is_in_one_group_and_every_scored_token_in_its_tree(texts):
     rows = list({Row(tuple(ids), start) for ids, start in texts if len(ids) > start})
     groups = server.groups(rows)
-    assert sorted(map(str, rows)) == sorted(str(row) for group in groups for row in group.rows)
+    assert sorted(map(str, rows)) == sorted(
+        str(row) for group in groups for row in group.rows
+    )
     for group in groups:
         branches = server.tree(group.rows)
         for row in group.rows:
             assert row.ids[: row.start] == group.before
-            assert all(row.scored[at] in branches[row.scored[:at]] for at in range(len(row.scored)))
-        assert sum(map(len, branches.values())) <= sum(len(row.scored) for row in group.rows)
+            assert all(
+                row.scored[at] in branches[row.scored[:at]]
+                for at in range(len(row.scored))
+            )
+        assert sum(map(len, branches.values())) <= sum(
+            len(row.scored) for row in group.rows
+        )

@@ -12,7 +12,9 @@ from tests import tiny
 
 IDS = st.lists(st.integers(0, 2), min_size=2, max_size=9).map(tuple)
 ROWS = st.lists(
-    IDS.flatmap(lambda ids: st.integers(1, len(ids) - 1).map(lambda start: Row(ids, start))),
+    IDS.flatmap(
+        lambda ids: st.integers(1, len(ids) - 1).map(lambda start: Row(ids, start))
+    ),
     min_size=1,
     max_size=25,
 )
@@ -83,9 +85,12 @@ def test_never_more_tokens_than_plainly_and_no_pack_too_long(rows, length, price
     distinct = len({row.ids[:n] for row in rows for n in range(1, len(row.ids))})
     repeated = sum(len(step.nodes) - len(step.new) for step in steps)
     assert sum(len(step.nodes) for step in steps) == distinct + repeated
-    assert sum(len(step.nodes) for step in steps) <= sum(len(row.ids) - 1 for row in set(rows))
+    assert sum(len(step.nodes) for step in steps) <= sum(
+        len(row.ids) - 1 for row in set(rows)
+    )
     for step in steps:
-        # Only a pack that is one way down from its beginning may be longer than asked for.
+        # Only a pack that is one way down from its beginning may be longer than asked
+        # for.
         assert (
             step.keeps
             or len(step.nodes) <= length
@@ -119,7 +124,10 @@ def test_a_window_is_told_from_positions_in_the_text():
 def relation(prefix: int, subjects: int, choices: int, tokens: int) -> list[Row]:
     """Return rows that share `prefix` ids, then ids of the subject, then have their own."""
     return [
-        Row((*range(prefix), 10_000 + s, 20_000, *(c * 10 + t for t in range(tokens))), prefix + 2)
+        Row(
+            (*range(prefix), 10_000 + s, 20_000, *(c * 10 + t for t in range(tokens))),
+            prefix + 2,
+        )
         for s in range(subjects)
         for c in range(choices)
     ]
@@ -148,7 +156,13 @@ def test_short_shared_beginnings_are_repeated_in_packs():
 def test_tokens_of_several_sources_are_counted_apart():
     rows = [Row((0, 5, n), 1, (s,)) for s in range(3) for n in range(4)]
     counted = trie.count_tokens(rows)
-    assert counted == {"plain": 36, "distinct": 6, "forwarded": 6, "heads": 6, "passes": 3}
+    assert counted == {
+        "plain": 36,
+        "distinct": 6,
+        "forwarded": 6,
+        "heads": 6,
+        "passes": 3,
+    }
     steps = trie.plan(trie.build(rows[:4]), 1, trie.NEVER)
     assert not any(step.keeps for step in steps)
 

@@ -1,7 +1,8 @@
 """A model that lies on two devices scores and continues as on one, though this machine has one.
 
-Each tensor is marked with the device that it would be on. Operations that mix them are refused as
-torch refuses them, and what accelerate moves before and after a module is moved by the same code.
+Each tensor is marked with the device that it would be on. Operations that mix them are
+refused as torch refuses them, and what accelerate moves before and after a module is
+moved by the same code.
 """
 
 from dataclasses import replace
@@ -41,16 +42,26 @@ class Devices(TorchFunctionMode):
         if function == torch.Tensor.device.__get__:
             return place(args[0])
         kwargs = dict(kwargs or {})
-        asked, name, given = kwargs.pop("device", None), function.__name__, tensors((args, kwargs))
+        asked, name, given = (
+            kwargs.pop("device", None),
+            function.__name__,
+            tensors((args, kwargs)),
+        )
         if name in ("to", "cpu"):
             kwargs.pop("non_blocking", None)
             named = [each for each in args[1:] if isinstance(each, torch.device | str)]
             asked = asked or (HOST if name == "cpu" else [*named, place(args[0])][0])
-            made = args[0].to(*(each for each in args[1:] if each not in named), **kwargs)
+            made = args[0].to(
+                *(each for each in args[1:] if each not in named), **kwargs
+            )
             made = made.view_as(made) if place(made) != asked else made
         else:
-            index = name == "__getitem__" and all(place(each) == HOST for each in given[1:])
-            places = {place(each) for each in (given[:1] if index else given) if each.dim()}
+            index = name == "__getitem__" and all(
+                place(each) == HOST for each in given[1:]
+            )
+            places = {
+                place(each) for each in (given[:1] if index else given) if each.dim()
+            }
             if asked is None and len(places) > 1:
                 raise RuntimeError(f"{name}: tensors on {places}")
             asked = asked or next(iter(places), HOST)
@@ -63,7 +74,9 @@ class Devices(TorchFunctionMode):
 def split(lm, late):
     """Put some of a model's modules, and its head, on the second device."""
     network, head = lm.model, lm.model.get_output_embeddings()
-    head.weight = torch.nn.Parameter(head.weight.detach().clone())  # it may be the embedding's
+    head.weight = torch.nn.Parameter(
+        head.weight.detach().clone()
+    )  # it may be the embedding's
     for each in [*network.parameters(), *network.buffers()]:
         each.place = FIRST
     for part in (head, *map(network.get_submodule, late)):
@@ -80,11 +93,17 @@ def split(lm, late):
 
 def continued(lm, rows, kept):
     decoding._known[lm.model] = kept
-    return decoding.continue_batch(lm, RULES, [Task(row.ids, row.source, (5, 6)) for row in rows])
+    return decoding.continue_batch(
+        lm, RULES, [Task(row.ids, row.source, (5, 6)) for row in rows]
+    )
 
 
 def grown(lm, rows):
-    return [*branching.run(lm, [Task(row.ids, (), (5, 6)) for row in rows], 512, rules=RULES)]
+    return [
+        *branching.run(
+            lm, [Task(row.ids, (), (5, 6)) for row in rows], 512, rules=RULES
+        )
+    ]
 
 
 WAYS = {
@@ -95,8 +114,15 @@ WAYS = {
     "from the whole text": partial(continued, kept=False),
     "grown": grown,
 }
-EACH = [(f, w) for f in ("llama", "gemma3", "bloom", "gpt2") for w in WAYS if w != "encoded"]
-EACH += [("gpt_neo", "packed"), ("t5", "plain"), ("t5", "encoded"), ("t5", "from its state")]
+EACH = [
+    (f, w) for f in ("llama", "gemma3", "bloom", "gpt2") for w in WAYS if w != "encoded"
+]
+EACH += [
+    ("gpt_neo", "packed"),
+    ("t5", "plain"),
+    ("t5", "encoded"),
+    ("t5", "from its state"),
+]
 
 
 @pytest.mark.parametrize(("family", "way"), EACH)

@@ -77,7 +77,10 @@ def test_draws_hang_on_item_text_and_seed_alone(order, seed):
 def test_distractors_in_another_spelling_of_the_response_are_left_out():
     said = replies(1, text=" the Place 3.")
     assert "Place 3" in consistency.distractors(said, POOL, n=40)[0]
-    assert "Place 3" not in consistency.distractors(said, POOL, n=40, spelling=canonical)[0]
+    assert (
+        "Place 3"
+        not in consistency.distractors(said, POOL, n=40, spelling=canonical)[0]
+    )
 
 
 def test_a_response_in_two_settings_is_asked_about_once():
@@ -118,11 +121,16 @@ def test_a_response_with_too_few_others_of_its_kind_is_not_asked_again():
     said = replies(3).assign(pool=["few", "places", "none such"])
     said = said.assign(distractors=consistency.distractors(said, POOL))
     assert consistency.choices(said, 2)["item"].unique().tolist() == ["q1"]
-    assert consistency.choices(said, 2, n_options=4)["item"].unique().tolist() == ["q0", "q1"]
+    assert consistency.choices(said, 2, n_options=4)["item"].unique().tolist() == [
+        "q0",
+        "q1",
+    ]
 
 
 def test_who_says_nothing_is_not_asked_again():
-    said = pd.DataFrame({"item": ["a"], "text": [" unsure"], "label": ["uninformative"]})
+    said = pd.DataFrame(
+        {"item": ["a"], "text": [" unsure"], "label": ["uninformative"]}
+    )
     told = consistency.replies(said)
     assert told.empty
     assert list(told) == list(said)

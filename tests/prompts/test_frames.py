@@ -27,14 +27,21 @@ def facts():
 def frames():
     rows = [("P17", "qa", n, f"Frame {n}: where is [X]?") for n in range(7)]
     rows += [("P36", "qa", n, f"Frame {n}: capital of [X]?") for n in range(6)]
-    rows += [("P17", "wp", 0, "[X] is located in [Y]."), ("P17", "wp", 1, "[X] lies in [Y] !")]
+    rows += [
+        ("P17", "wp", 0, "[X] is located in [Y]."),
+        ("P17", "wp", 1, "[X] lies in [Y] !"),
+    ]
     rows += [("P17", "fc", n, f"{n}. [X] is in [Y]. True or False?") for n in range(2)]
     return pd.DataFrame(rows[::-1], columns=["relation", "kind", "frame", "template"])
 
 
 def test_monitor_makes_r_plus_one_plus_m_prompts(facts, frames):
     probes = prompts.monitor(facts, frames)
-    assert probes.groupby("item").size().to_dict() == {"P17-1": 13, "P17-2": 13, "P36-1": 6 + 1 + 2}
+    assert probes.groupby("item").size().to_dict() == {
+        "P17-1": 13,
+        "P17-2": 13,
+        "P36-1": 6 + 1 + 2,
+    }
     assert not probes.duplicated(["item", "variant"]).any()
     assert list(probes[probes["item"] == "P17-1"]["variant"]) == [
         "right",
@@ -63,7 +70,13 @@ def test_unrelated_words_only_add_prompts(facts, frames):
     assert probes.loc[control, columns].to_numpy().tolist() == [
         ["P17-1", "unrelated0", 0, "Helium. Frame 0: where is Lyon?", " France"],
         ["P17-1", "unrelated1", 1, "EUR. Frame 0: where is Lyon?", " France"],
-        ["P17-2", "unrelated0", 0, "Helium. Frame 0: where is the [Y] of [X]?", " Chad"],
+        [
+            "P17-2",
+            "unrelated0",
+            0,
+            "Helium. Frame 0: where is the [Y] of [X]?",
+            " Chad",
+        ],
     ]
     asked = prompts.questions(said, frames, contexts=("none", "unrelated"), n_frames=1)
     assert asked["variant"].tolist() == [
@@ -76,7 +89,9 @@ def test_unrelated_words_only_add_prompts(facts, frames):
 def test_n_frames_takes_the_first(facts, frames):
     probes = prompts.monitor(facts, frames, n_frames=4)
     assert set(probes[probes["context"] == "none"]["frame"]) == {0, 1, 2, 3}
-    assert prompts.questions(facts, frames, n_frames=1)["variant"].unique().tolist() == ["qa0"]
+    assert prompts.questions(facts, frames, n_frames=1)[
+        "variant"
+    ].unique().tolist() == ["qa0"]
 
 
 def test_questions_cross_frames_and_contexts(facts, frames):
@@ -92,7 +107,9 @@ def test_questions_cross_frames_and_contexts(facts, frames):
 
 
 def test_cloze_ends_where_the_object_stood(facts, frames):
-    probes = prompts.questions(facts.iloc[:2], frames, kind="wp").set_index(["item", "variant"])
+    probes = prompts.questions(facts.iloc[:2], frames, kind="wp").set_index(
+        ["item", "variant"]
+    )
     assert probes.loc[("P17-1", "wp0"), "prompt"] == "Lyon is located in"
     assert probes.loc[("P17-1", "wp1"), "prompt"] == "Lyon lies in"
     assert probes.loc[("P17-2", "wp0"), "prompt"] == "the [Y] of [X] is located in"
@@ -125,7 +142,9 @@ def test_all_tables_have_the_same_columns(facts, frames):
 
 def test_probes_do_not_depend_on_the_order_of_frames(facts, frames):
     other = frames.sample(frac=1, random_state=1)
-    pd.testing.assert_frame_equal(prompts.monitor(facts, frames), prompts.monitor(facts, other))
+    pd.testing.assert_frame_equal(
+        prompts.monitor(facts, frames), prompts.monitor(facts, other)
+    )
 
 
 @given(st.text(), st.text())
@@ -140,7 +159,9 @@ def asked(**settings):
 def slot(template):
     """Return what asks with a cloze that lacks a slot."""
     row = {"relation": ["P17"], "kind": ["wp"], "frame": [0], "template": [template]}
-    return lambda facts, _: prompts.questions(facts.iloc[:1], pd.DataFrame(row), kind="wp")
+    return lambda facts, _: prompts.questions(
+        facts.iloc[:1], pd.DataFrame(row), kind="wp"
+    )
 
 
 def bare(facts):
@@ -152,7 +173,10 @@ def bare(facts):
     [
         (asked(kind="wp"), r'kind "wp" for P36'),
         (prompts.fact_checks, r'kind "fc" for P36'),
-        (lambda a, b: prompts.monitor(a.assign(relation="P99"), b), r'kind "qa" for P99'),
+        (
+            lambda a, b: prompts.monitor(a.assign(relation="P99"), b),
+            r'kind "qa" for P99',
+        ),
         (asked(kind="fc"), 'is "qa" or "wp", not "fc"'),
         (asked(contexts=("none", "left")), '"left" is none'),
         (asked(n_frames=0), "at least 1, not 0"),
@@ -161,10 +185,15 @@ def bare(facts):
             lambda a, b: prompts.fact_checks(a.drop(columns="distractors"), b),
             "lacks the column dis",
         ),
-        *((slot(text), "lacks") for text in ("Where is it?", "In [Y] lies [X].", "[X] is there.")),
+        *(
+            (slot(text), "lacks")
+            for text in ("Where is it?", "In [Y] lies [X].", "[X] is there.")
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused(facts, frames, call, sentence):
     with pytest.raises(UserError, match=sentence):
         call(facts, frames)
-    assert len(prompts.questions(bare(facts), frames)) == 7 + 7 + 6  # which need no distractors
+    assert (
+        len(prompts.questions(bare(facts), frames)) == 7 + 7 + 6
+    )  # which need no distractors

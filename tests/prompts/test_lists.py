@@ -16,7 +16,9 @@ NAMES = st.text("abcxyz", min_size=1, max_size=3)
 
 def table(rows, relation="r"):
     made = pd.DataFrame(rows, columns=["subject", "object"])
-    return made.assign(relation=relation, fact=[f"{relation}-{n}" for n in range(len(made))])
+    return made.assign(
+        relation=relation, fact=[f"{relation}-{n}" for n in range(len(made))]
+    )
 
 
 @settings(max_examples=40)
@@ -32,7 +34,9 @@ def test_no_subject_is_on_both_sides(rows, n_pool, seed):
         return
     sides = {role: set(part["subject"]) for role, part in parts.groupby("role")}
     assert not sides["example"] & sides["test"]
-    assert len(sides["example"]) <= min(n_pool, len(sides["example"] | sides["test"]) / 2)
+    assert len(sides["example"]) <= min(
+        n_pool, len(sides["example"] | sides["test"]) / 2
+    )
     assert (parts["subject"] != parts["object"]).all()
     kept = [row for row in rows if row[0] != row[1]]
     assert sorted(zip(parts["subject"], parts["object"])) == sorted(kept)
@@ -96,13 +100,18 @@ def test_choices_of_a_fact_depend_on_its_name_and_seed_alone():
 
 
 def test_published_choices_are_taken_with_the_truth_behind_them():
-    facts = table([("a", "1"), ("b", "2")]).assign(choices=[["7", "8", "7"], ["9", "2"]])
+    facts = table([("a", "1"), ("b", "2")]).assign(
+        choices=[["7", "8", "7"], ["9", "2"]]
+    )
     assert lists.choices(facts, facts) == {"r-0": ["7", "8", "1"], "r-1": ["9", "2"]}
 
 
 @pytest.mark.parametrize("name", SEPARATORS)
 def test_prompt_and_continuation_are_one_more_pair_of_the_list(name):
-    pool, tests = table([("Lyon", "France"), ("Turin", "Italy")]), table([("Bern", "Chad")])
+    pool, tests = (
+        table([("Lyon", "France"), ("Turin", "Italy")]),
+        table([("Bern", "Chad")]),
+    )
     probes = lists.ic_lke(tests, pool, {"r-0": ["Peru", "Chad"]}, 2, name)
     inner, between = SEPARATORS[name]
     examples = lists.draw(pool, 2)
@@ -116,7 +125,9 @@ def test_prompt_and_continuation_are_one_more_pair_of_the_list(name):
 def test_all_facts_of_a_relation_stand_behind_the_same_list():
     parts = lists.split(FACTS)
     tests = parts[parts["role"] == "test"].groupby("relation").head(3)
-    probes = lists.ic_lke(tests, parts[parts["role"] == "example"], lists.choices(tests, FACTS))
+    probes = lists.ic_lke(
+        tests, parts[parts["role"] == "example"], lists.choices(tests, FACTS)
+    )
     for relation, rows in probes.groupby("relation"):
         heads = {p.removesuffix(s) for p, s in zip(rows["prompt"], rows["subject"])}
         assert len(heads) == 1
@@ -135,8 +146,14 @@ def test_a_template_may_stand_for_a_separator():
     [
         (lambda: lists.style("tab"), 'no separator "tab".*space.*colon and comma'),
         (lambda: lists.style("[Y] of [X]"), "no separator"),
-        (lambda: lists.split(table([("a", "1"), ("b", "1")])), "fewer than 2 different objects"),
-        (lambda: lists.split(table([("a", "1"), ("b", "2")])), "leaves 1 example, and a list"),
+        (
+            lambda: lists.split(table([("a", "1"), ("b", "1")])),
+            "fewer than 2 different objects",
+        ),
+        (
+            lambda: lists.split(table([("a", "1"), ("b", "2")])),
+            "leaves 1 example, and a list",
+        ),
         (
             lambda: lists.split(table([("a", "1"), ("b", "2")]).assign(split="train")),
             "nothing to test",
@@ -161,7 +178,9 @@ def test_a_list_too_long_says_how_many_examples_fit():
     options = {"r-0": ["longest object", "object"]}
     probes = lists.ic_lke(tests, pool, options, 30)
     tail = len("subject longest object")
-    with pytest.raises(UserError, match=r"30 examples of r is 262 tokens long.*n_examples=9"):
+    with pytest.raises(
+        UserError, match=r"30 examples of r is 262 tokens long.*n_examples=9"
+    ):
         length.check(probes, pool, len, 9 * 8 + tail, 30)
     fitting = lists.ic_lke(tests, pool, options, 9)
     length.check(fitting, pool, len, 9 * 8 + tail, 9)
@@ -181,12 +200,23 @@ def test_as_many_examples_as_fit_and_no_more(limit, n):
 
 
 def test_a_way_of_asking_is_kept_if_all_its_texts_can_be_read():
-    rows = [("a", "1234", " 6"), ("a", "1234", " 67"), ("b", "1234", " 6"), ("c", "12345", "")]
+    rows = [
+        ("a", "1234", " 6"),
+        ("a", "1234", " 67"),
+        ("b", "1234", " 6"),
+        ("c", "12345", ""),
+    ]
     probes = pd.DataFrame(rows, columns=["variant", "prompt", "continuation"])
 
     def kept(limit, more=0):
         return "".join(length.readable(probes, len, limit, more)["variant"])
 
-    assert [kept(limit) for limit in (4, 5, 6, 7, None)] == ["", "c", "bc", "aabc", "aabc"]
+    assert [kept(limit) for limit in (4, 5, 6, 7, None)] == [
+        "",
+        "c",
+        "bc",
+        "aabc",
+        "aabc",
+    ]
     assert [kept(8, more) for more in (4, 5, 6)] == ["aabc", "aab", ""]
     assert length.readable(probes.head(0), len, 5).empty

@@ -12,14 +12,27 @@ from helpers.prompts.formats import INSTRUCTION
 
 SEEN = pd.DataFrame(
     {
-        "question": [f"What is the capital of {place}?" for place in ("Chad", "Peru", "Mali")]
+        "question": [
+            f"What is the capital of {place}?" for place in ("Chad", "Peru", "Mali")
+        ]
         + [f"Who discovered {element}?" for element in ("radium", "gallium", "iron")],
-        "answers": [["N'Djamena"], ["Lima", "City of Kings"], ["Bamako"], ["Curie"], ["x"], ["y"]],
+        "answers": [
+            ["N'Djamena"],
+            ["Lima", "City of Kings"],
+            ["Bamako"],
+            ["Curie"],
+            ["x"],
+            ["y"],
+        ],
     }
 )
 UNSEEN = pd.DataFrame(
     {
-        "question": ["Where was Ada Quill born?", "When did Milo Vance die?", "Who is Ys's mom?"],
+        "question": [
+            "Where was Ada Quill born?",
+            "When did Milo Vance die?",
+            "Who is Ys's mom?",
+        ],
         "answers": [[], [], ["?"]],
     }
 )
@@ -34,7 +47,9 @@ def test_prompts_are_those_of_the_papers_table_6():
     assert prompt("zero-shot") == f"{INSTRUCTION}QUESTION: {ASKED.question[0]}\nANSWER:"
     lines = prompt("four-shot").removeprefix(INSTRUCTION).splitlines()
     assert len(lines) == 10
-    assert lines[0::2] == [f"QUESTION: {text}" for text in [*near(4), ASKED.question[0]]]
+    assert lines[0::2] == [
+        f"QUESTION: {text}" for text in [*near(4), ASKED.question[0]]
+    ]
     assert lines[-1] == "ANSWER:"
     assert "ANSWER: Lima" in lines
     assert prompt("four-two").count("ANSWER: unsure\n") == 2
@@ -53,7 +68,9 @@ def test_tf_idf_neighbours_by_plain_arithmetic():
     words = sorted({word for text in repository for word in text.split()})
 
     def counts(texts):
-        return np.array([[text.split().count(word) for word in words] for text in texts])
+        return np.array(
+            [[text.split().count(word) for word in words] for text in texts]
+        )
 
     weight = np.log(4 / (1 + (counts(repository) > 0).sum(0))) + 1  # smoothed, n = 3
     asked = ["blue red", "bird", "dog cat cat", "none of them"]
@@ -74,13 +91,18 @@ def test_the_question_itself_is_no_shot():
 def test_sentence_embeddings_are_used_where_a_model_is_named(monkeypatch):
     class Embedder:
         def __init__(self, name, **safe):
-            assert safe == {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
+            assert safe == {
+                "trust_remote_code": False,
+                "model_kwargs": {"use_safetensors": True},
+            }
             if name != "my-model":
                 raise OSError(name)
 
         def encode(self, texts, normalize_embeddings, show_progress_bar):
             assert normalize_embeddings
-            return np.array([[float("radium" in t), float("radium" not in t)] for t in texts])
+            return np.array(
+                [[float("radium" in t), float("radium" not in t)] for t in texts]
+            )
 
     module = type(sys)("sentence_transformers")
     module.SentenceTransformer = Embedder

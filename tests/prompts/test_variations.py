@@ -79,10 +79,14 @@ def test_letters_follow_the_options_that_are_shown():
     for row in found[found["item"] == "a"].itertuples():
         assert f"\n{row.continuation.strip()}. {row.text}\n" in row.prompt
     assert len(set(prompts(found))) == 6
-    assert len(set(prompts(found, "b"))) == 2  # two options have two orders, used in turn
+    assert (
+        len(set(prompts(found, "b"))) == 2
+    )  # two options have two orders, used in turn
 
 
-@pytest.mark.parametrize("other", [[], ["item"], ["question"]], ids=["same", "name", "question"])
+@pytest.mark.parametrize(
+    "other", [[], ["item"], ["question"]], ids=["same", "name", "question"]
+)
 def test_a_question_never_demonstrates_itself(other):
     pool = POOL.assign(**{column: POOL[column] + "!" for column in other})
     found = variations.probes(POOL, "demonstrations", 5, "line", pool, 5, seed=2)
@@ -96,7 +100,9 @@ def test_paraphrases_come_after_the_question_itself():
     items = ITEMS.head(1).assign(paraphrases=[["Upwards?", "Up?", "Above?"]])
     found = variations.probes(items, "paraphrases", 3, "text")
     assert prompts(found) == ["Up?", "Upwards?", "Above?"]
-    with pytest.raises(UserError, match="There are 3 different wordings of item a, and 4"):
+    with pytest.raises(
+        UserError, match="There are 3 different wordings of item a, and 4"
+    ):
         variations.probes(items, "paraphrases", 4, "text")
 
 
@@ -109,7 +115,9 @@ def test_frames_are_questions_then_gaps_then_lines():
     found = variations.probes(items, "frames", 3, frames=frames)
     wanted = ["Where is Chad?", "Chad lies in", "QUESTION: Where is Chad?\nANSWER:"]
     assert prompts(found) == wanted
-    with pytest.raises(UserError, match="There are 3 different wordings of item a, and 4"):
+    with pytest.raises(
+        UserError, match="There are 3 different wordings of item a, and 4"
+    ):
         variations.probes(items, "frames", 4, frames=frames)
 
 
@@ -130,8 +138,14 @@ def test_orders_repeat_only_when_all_are_used(n_things, n, seed):
         ({"kind": "options", "n_variations": 1}, "at least 2 prompt variations, not 1"),
         ({"kind": "order", "n_shots": -1}, "0 or more, not -1"),
         ({"kind": "order"}, 'the kind "order" needs some'),
-        ({"kind": "order", "pool": POOL, "n_shots": 2}, "2 demonstrations have 2 orders, not 10"),
-        ({"kind": "demonstrations", "pool": POOL, "n_shots": 7}, "6 demonstrations for a, and 7"),
+        (
+            {"kind": "order", "pool": POOL, "n_shots": 2},
+            "2 demonstrations have 2 orders, not 10",
+        ),
+        (
+            {"kind": "demonstrations", "pool": POOL, "n_shots": 7},
+            "6 demonstrations for a, and 7",
+        ),
         ({"kind": "frames"}, "need facts with more than one wording"),
         ({"kind": "paraphrases"}, "need a column `paraphrases`, or a paraphraser"),
     ],
@@ -151,9 +165,13 @@ def test_more_demonstrations_than_fit_says_how_many_do():
 
     assert len(variations.fitting(make, 4, len, size(4) + 1)) == 10
     assert len(variations.fitting(make, 4, len, None)) == 10
-    with pytest.raises(UserError, match=r"^6 demonstrations do not fit into .* tokens; 3 do\.$"):
+    with pytest.raises(
+        UserError, match=r"^6 demonstrations do not fit into .* tokens; 3 do\.$"
+    ):
         variations.fitting(make, 6, len, size(3) + 1)
-    with pytest.raises(UserError, match="longest question does not fit into the context of 5 tok"):
+    with pytest.raises(
+        UserError, match="longest question does not fit into the context of 5 tok"
+    ):
         variations.fitting(make, 6, len, 5)
 
 

@@ -25,7 +25,9 @@ def probes(facts, frames):
     gaps = prompts.questions(facts.head(2), frames, "wp")
     checks = prompts.fact_checks(facts.head(2), frames)
     asked = prompts.monitor(facts, frames)
-    return pd.concat([asked, gaps, checks], ignore_index=True).rename(lambda row: row + 5)
+    return pd.concat([asked, gaps, checks], ignore_index=True).rename(
+        lambda row: row + 5
+    )
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +38,18 @@ def shots(facts, frames):
 @FORMATS
 def test_only_prompts_of_questions_change(name, probes, shots):
     found = wrapping.wrap(probes, name, shots)
-    pd.testing.assert_frame_equal(found.drop(columns="prompt"), probes.drop(columns="prompt"))
+    pd.testing.assert_frame_equal(
+        found.drop(columns="prompt"), probes.drop(columns="prompt")
+    )
     same = found["prompt"] == probes["prompt"]
-    assert same.all() if name in ("bare", "chat") else (same == (probes["kind"] != "qa")).all()
-    assert all(new.count(old) == 1 for new, old in zip(found["prompt"], probes["prompt"]))
+    assert (
+        same.all()
+        if name in ("bare", "chat")
+        else (same == (probes["kind"] != "qa")).all()
+    )
+    assert all(
+        new.count(old) == 1 for new, old in zip(found["prompt"], probes["prompt"])
+    )
 
 
 def test_a_question_is_asked_after_five_others_in_one_form(probes, shots):
@@ -48,7 +58,9 @@ def test_a_question_is_asked_after_five_others_in_one_form(probes, shots):
     assert all(text.endswith(f"\n\n{end}") for text, end in zip(texts, single))
     parts = [text.split("\n\n") for text in texts]
     assert {len(part) for part in parts} == {wrapping.N_SHOTS + 1}
-    assert all(s.startswith("Question: ") and "\nAnswer: " in s for p in parts for s in p[:-1])
+    assert all(
+        s.startswith("Question: ") and "\nAnswer: " in s for p in parts for s in p[:-1]
+    )
 
 
 def test_demonstrations_give_nothing_away(probes, facts, shots):
@@ -72,10 +84,17 @@ def test_a_demonstration_that_names_subject_or_object_is_left_out():
     assert found["prompt"].tolist() == [before + wrapping.qa("Where is Lima?")]
 
 
-def test_demonstrations_are_of_many_relations_and_drawn_with_the_seed(facts, frames, shots):
+def test_demonstrations_are_of_many_relations_and_drawn_with_the_seed(
+    facts, frames, shots
+):
     every = datasets.load("atlas")
-    relation = every.drop_duplicates(["subject", "object"]).set_index(["subject", "object"])
-    first = [relation.loc[pair, "relation"] for pair in zip(shots["subject"], shots["object"])][:20]
+    relation = every.drop_duplicates(["subject", "object"]).set_index(
+        ["subject", "object"]
+    )
+    first = [
+        relation.loc[pair, "relation"]
+        for pair in zip(shots["subject"], shots["object"])
+    ][:20]
     assert len(set(first)) > 15
     again = wrapping.demonstrations(every, frames, facts)
     pd.testing.assert_frame_equal(shots, again)
@@ -102,7 +121,9 @@ def test_relations_without_questions_demonstrate_nothing(facts, frames):
 
 def test_empty_tables_stay_empty(probes, shots):
     for name in wrapping.FORMATS:
-        assert list(wrapping.wrap(probes.head(0), name, shots).columns) == list(probes.columns)
+        assert list(wrapping.wrap(probes.head(0), name, shots).columns) == list(
+            probes.columns
+        )
 
 
 def test_an_unknown_format_is_refused():

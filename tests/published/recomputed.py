@@ -1,8 +1,9 @@
 """Every printed number that other printed numbers determine, worked out from the papers' tables.
 
-A function for each paper returns its checks by name: what is printed, what other printed numbers
-give (for an inequality the nearest number that fulfils it), and how far rounding of the printed
-numbers can move the two apart. What each check claims is in ``checks.csv``.
+A function for each paper returns its checks by name: what is printed, what other
+printed numbers give (for an inequality the nearest number that fulfils it), and how far
+rounding of the printed numbers can move the two apart. What each check claims is in
+``checks.csv``.
 """
 
 import re
@@ -23,30 +24,49 @@ Table = pd.DataFrame | pd.Series
 Checks = dict[str, tuple[Table, Table, float | pd.Series]]
 
 FOCUS = ("P178", "P108", "P37")  # the relations of MONITOR's Table 5
-SUM, PRODUCT, STEP = 0.015, 0.015, 0.005  # two decimals: a sum or product of two, a share
+SUM, PRODUCT, STEP = (
+    0.015,
+    0.015,
+    0.005,
+)  # two decimals: a sum or product of two, a share
 N_QUESTIONS, N_CHOICES = 3000, 20  # of the knowledge bases, seen and as many unseen
 FACTS = 400  # of each relation of IC-LKE: 20,000 test facts of 50 relations
 CHANCE = 0.01  # of one choice among 100
-# IC-LKE's Tables 1 and 7 differ by up to 0.035 on one model, so those of two models by up to twice.
+# IC-LKE's Tables 1 and 7 differ by up to 0.035 on one model, so those of two models by
+# up to twice.
 APART = 0.07
-_NAMES = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
+_NAMES = yaml.safe_load(
+    Path(__file__).with_name("names.yaml").read_text(encoding="utf-8")
+)
 TABLE_7, TUNED = _NAMES["table_7"], _NAMES["tuned"]
-SIZES = {"TruthfulQA": 817, "Wiki-FACTOR": 2994, "CommonsenseQA": 1221}  # of the public sets
+SIZES = {
+    "TruthfulQA": 817,
+    "Wiki-FACTOR": 2994,
+    "CommonsenseQA": 1221,
+}  # of the public sets
 N_PROMPTS = 10
 
 
 def monitor(load: Load) -> Checks:
     """Check correlations, repeated rows, means, differences and counts of Wang et al. 2024."""
     overall, three, hints = (load(f"monitor_table{n}") for n in (4, 5, 3))
-    by_relation, single, corpus = load("monitor_table10"), load("monitor_table11"), _corpus(load)
+    by_relation, single, corpus = (
+        load("monitor_table10"),
+        load("monitor_table11"),
+        _corpus(load),
+    )
     printed, hours = load("monitor_table4_correlation"), load("monitor_table8")
     both = pd.concat([single, printed])
     r = pd.Series(overall["MONITOR"].corr(overall["avg"]), index=printed.index)
     found = pd.Series({p: three[f"{p} MONITOR"].corr(three[f"{p} avg"]) for p in FOCUS})
     own = three[[f"{p} MONITOR" for p in FOCUS]].set_axis(FOCUS, axis=1)
     sums = by_relation.sum()[overall.index]
-    change = hints[["right_change", "wrong_change"]].set_axis(["right", "wrong"], axis=1)
-    counts = {"prompts": corpus["facts"] * (corpus["frames"] + 1 + 5)}  # 1 right, 5 wrong hints
+    change = hints[["right_change", "wrong_change"]].set_axis(
+        ["right", "wrong"], axis=1
+    )
+    counts = {
+        "prompts": corpus["facts"] * (corpus["frames"] + 1 + 5)
+    }  # 1 right, 5 wrong hints
     counts |= {"relations": len(by_relation), "models": len(overall)}
     said = load("monitor_text")["value"]
     text = {"largest gain by a right hint": hints["right_change"].max()}
@@ -56,19 +76,38 @@ def monitor(load: Load) -> Checks:
         column = three["P37 MONITOR"] if name.startswith("P37") else overall["MONITOR"]
         text[name] = column[model]
     return {
-        # Three digits of MONITOR leave the third digit of r open, in Table 4 by 0.0015 (simulated).
+        # Three digits of MONITOR leave the third digit of r open, in Table 4 by 0.0015
+        # (simulated).
         "Table 4: correlation": (printed["pearson"], r, 0.002),
         "Table 11: correlations": (single.loc[list(FOCUS), "pearson"], found, 0.001),
-        "Tables 4, 11: p-values": _p_values(both["pearson"], both["p_value"], len(overall)),
-        "Table 5: repeats Table 10": (own, by_relation.loc[list(FOCUS)].T.loc[own.index], 0),
+        "Tables 4, 11: p-values": _p_values(
+            both["pearson"], both["p_value"], len(overall)
+        ),
+        "Table 5: repeats Table 10": (
+            own,
+            by_relation.loc[list(FOCUS)].T.loc[own.index],
+            0,
+        ),
         "Table 6: repeats Table 10": (
             *(load("monitor_table6")["MONITOR"], by_relation.loc["P1412"], 0),
         ),
         "Table 2: repeats Table 3": (load("monitor_table2")["QA"], hints["none"], 0),
-        "Table 4: mean of relations": (overall["MONITOR"], sums / len(by_relation), 0.001),
+        "Table 4: mean of relations": (
+            overall["MONITOR"],
+            sums / len(by_relation),
+            0.001,
+        ),
         "Table 4: sum over 21": (overall["MONITOR"], sums / 21, 0.001),
-        "Table 4: order": (overall["avg"], overall["avg"].clip(overall["min"], overall["max"]), 0),
-        "Table 3: changes": (change, hints[["right", "wrong"]].sub(hints["none"], axis=0), SUM),
+        "Table 4: order": (
+            overall["avg"],
+            overall["avg"].clip(overall["min"], overall["max"]),
+            0,
+        ),
+        "Table 3: changes": (
+            change,
+            hints[["right", "wrong"]].sub(hints["none"], axis=0),
+            SUM,
+        ),
         "Table 8: ratio": (hours["saved"], hours["accuracy"] / hours["MONITOR"], SUM),
         "Text: corpus": (corpus[list(counts)], pd.Series(counts), 0),
         "Text: numbers": (said, pd.Series(text), 0),
@@ -79,7 +118,9 @@ def _corpus(load: Load) -> pd.Series:
     return load("monitor_corpus").loc["FKTC"]
 
 
-def _p_values(r: pd.Series, printed: pd.Series, n: int) -> tuple[Table, Table, pd.Series]:
+def _p_values(
+    r: pd.Series, printed: pd.Series, n: int
+) -> tuple[Table, Table, pd.Series]:
     """Compare p-values with those of r and n; 0.001 means at most that."""
 
     def p(values: pd.Series) -> np.ndarray:
@@ -89,7 +130,9 @@ def _p_values(r: pd.Series, printed: pd.Series, n: int) -> tuple[Table, Table, p
     size = r.abs()
     found = pd.Series(p(size), index=r.index)
     found = found.mask((printed <= 0.001) & (found <= 0.001), 0.001)
-    reach = (p(size - 0.0005) - p(size + 0.0005)) / 2  # what the rounding of r leaves open
+    reach = (
+        p(size - 0.0005) - p(size + 0.0005)
+    ) / 2  # what the rounding of r leaves open
     return printed, found, pd.Series(0.0005 + reach, index=r.index)
 
 
@@ -117,7 +160,11 @@ def knowledge_bases(load: Load) -> Checks:
         "Table 11: IUR": (both("IUR"), 100 - wrong, PRODUCT),
         "Table 9: counts": (rates, nearest(rates, N_QUESTIONS), STEP),
     }
-    asked = {"Cons_w_seen": facts("WR"), "Cons_w_unseen": 100 - facts("UR"), "Cons_c": facts("CR")}
+    asked = {
+        "Cons_w_seen": facts("WR"),
+        "Cons_w_unseen": 100 - facts("UR"),
+        "Cons_c": facts("CR"),
+    }
     for name, rate in asked.items():
         counts = (rate * N_QUESTIONS / 100).round() * N_CHOICES
         possible = (steady(name) * counts / 100).round() / counts * 100
@@ -125,13 +172,22 @@ def knowledge_bases(load: Load) -> Checks:
     printed = published.unknown("kb_table2", load("kb_table2"))
     tables = {setting: kb.measures(setting, load) for setting in kb.SETTINGS}
     r = {
-        setting: {pair: table[pair.split(" vs. ")].corr().iloc[0, 1] for pair in printed.index}
+        setting: {
+            pair: table[pair.split(" vs. ")].corr().iloc[0, 1] for pair in printed.index
+        }
         for setting, table in tables.items()
     }
     said = load("kb_text")["value"]
-    ranked = {name: _claimed(name, tables["four-shot"]) for name in said.index if ": " in name}
-    sizes = {"unseen questions": said["unseen templates"] * said["questions a template"]}
-    sizes |= {"unseen templates": len(load("kb_table1")), "models": len(load("kb_table9"))}
+    ranked = {
+        name: _claimed(name, tables["four-shot"]) for name in said.index if ": " in name
+    }
+    sizes = {
+        "unseen questions": said["unseen templates"] * said["questions a template"]
+    }
+    sizes |= {
+        "unseen templates": len(load("kb_table1")),
+        "models": len(load("kb_table9")),
+    }
     return found | {
         "Table 2: correlations": (printed, pd.DataFrame(r), analysis.ROUNDING),
         "Text: numbers": (said[list(ranked)], pd.Series(ranked), 0.0051),
@@ -174,31 +230,52 @@ def latent_knowledge(load: Load) -> Checks:
 
     return {
         "Table 8: mean over all 49 models": (mean, is_mean(models), 1e-4),
-        # A few models and relations lack some facts, so the two means need not be quite the same.
+        # A few models and relations lack some facts, so the two means need not be quite
+        # the same.
         "Table 8: mean over the 35 base models": (mean, is_mean(base), 2e-4),
         "Table 7: counts": (models, nearest(models, questions, 1.0), 0.5e-5),
-        "Table 8: counts": (relations, nearest(relations, FACTS * len(base), 1.0), 1e-12),
+        "Table 8: counts": (
+            relations,
+            nearest(relations, FACTS * len(base), 1.0),
+            1e-12,
+        ),
         "Text: sizes": (said[list(sizes)], pd.Series(sizes), 0),
         "Table 1: repeats Table 7": (
-            *(first, models[[TABLE_7[name] for name in first.index]].set_axis(first.index), 0.0006),
+            *(
+                first,
+                models[[TABLE_7[name] for name in first.index]].set_axis(first.index),
+                0.0006,
+            ),
         ),
         "Table 10: repeats Table 7": (tenth, again, 0.0006),
         "Table 10: repeats Table 1": (
             *(tenth[list(both)], first[list(both.values())].set_axis(list(both)), 0),
         ),
         "Table 7: chance": (  # by more than three standard errors
-            *(models, models.clip(lower=CHANCE), 3 * (CHANCE * (1 - CHANCE) / questions) ** 0.5),
+            *(
+                models,
+                models.clip(lower=CHANCE),
+                3 * (CHANCE * (1 - CHANCE) / questions) ** 0.5,
+            ),
         ),
         "Table 10: tuned models": (there, there.clip(lower=1), 0),
         "Table 10: FT-1 and FT-2": (pairs["Table 10"], pairs["Table 7"], APART),
         "Subsumption as defined: possible": (
             *(printed, printed.clip(rates["low"], rates["high"]), 0.002),
         ),
-        "Subsumption as defined: together": (printed, printed.clip(lower=rates["second"]), 0.002),
+        "Subsumption as defined: together": (
+            printed,
+            printed.clip(lower=rates["second"]),
+            0.002,
+        ),
         "Subsumption turned: possible": (
             *(printed, printed.clip(rates["low_turned"], rates["high_turned"]), 0.002),
         ),
-        "Subsumption turned: together": (printed, printed.clip(lower=rates["first"]), 0.002),
+        "Subsumption turned: together": (
+            printed,
+            printed.clip(lower=rates["first"]),
+            0.002,
+        ),
     }
 
 
@@ -214,7 +291,9 @@ def tuned(load: Load) -> pd.DataFrame:
     base = names.str.replace(r"-FT\d$", "", regex=True)
     columns = {
         "base": base,
-        "in Table 10": names.str.replace("Mixtral-8x7B", "Mixtral-7Bx8").str.replace("-FT", " FT-"),
+        "in Table 10": names.str.replace("Mixtral-8x7B", "Mixtral-7Bx8").str.replace(
+            "-FT", " FT-"
+        ),
         "accuracy": accuracy[list(TUNED.values())].to_numpy(),
         "base accuracy": accuracy[base].to_numpy(),
     }
@@ -225,11 +304,15 @@ def twins(load: Load) -> pd.DataFrame:
     """Return, for bases with two tuned models, how far FT-1 lies above FT-2 in both tables."""
     table = tuned(load)
     table = table[table.duplicated("base", keep=False)]
-    table["tenth"] = load("lke_table10")["tuned accuracy"][table["in Table 10"]].to_numpy()
+    table["tenth"] = load("lke_table10")["tuned accuracy"][
+        table["in Table 10"]
+    ].to_numpy()
     first = table["in Table 10"].str.endswith("FT-1")
     rows = {end: part.set_index("base") for end, part in table.groupby(first)}
     both = ["accuracy", "tenth"]
-    return (rows[True][both] - rows[False][both]).set_axis(["Table 7", "Table 10"], axis=1)
+    return (rows[True][both] - rows[False][both]).set_axis(
+        ["Table 7", "Table 10"], axis=1
+    )
 
 
 def ends(load: Load) -> pd.Series:
@@ -251,21 +334,35 @@ def multiplicity(load: Load) -> Checks:
         title, table = f"Table {name[-1]}", load(name)
         names = ("ambiguity", "ambiguity_binary", "deviation")
         whole, binary, deviation = (pick(table, benchmarks, each) for each in names)
-        # The accuracies of two prompts differ by no more than the questions whose marks change: at
-        # most half of the prompts stand at each end of that range.
+        # The accuracies of two prompts differ by no more than the questions whose marks
+        # change: at most half of the prompts stand at each end of that range.
         most = binary / 2 * (N_PROMPTS / (N_PROMPTS - 1)) ** 0.5
         found[f"{title}: binary"] = binary, binary.where(binary <= whole, whole), 0
-        found[f"{title}: deviation"] = deviation, deviation.where(deviation <= most, most), 0.011
+        found[f"{title}: deviation"] = (
+            deviation,
+            deviation.where(deviation <= most, most),
+            0.011,
+        )
         if two := [each for each in benchmarks if each in ("FEVER", "True-False")]:
             found[f"{title}: two options"] = binary[two], whole[two], 0
         for each in [each for each in benchmarks if each in SIZES]:
-            shares = pd.concat([whole[[each]], binary[[each]].add_suffix(", binary")], axis=1)
-            found[f"{title}: counts of {each}"] = shares, nearest(shares, SIZES[each]), STEP
+            shares = pd.concat(
+                [whole[[each]], binary[[each]].add_suffix(", binary")], axis=1
+            )
+            found[f"{title}: counts of {each}"] = (
+                shares,
+                nearest(shares, SIZES[each]),
+                STEP,
+            )
     said, first = load("multiplicity_text")["value"], load("multiplicity_table1")
     row = first.loc["Llama2-7B"]
     about = said.filter(regex=r"^Llama2-7B TruthfulQA (accuracy|ambiguity)")
     rounded = {name: row[name.removeprefix("Llama2-7B ")] for name in about.index}
-    means = pick(first, analysis.BENCHMARKS["multiplicity_table1"], "ambiguity").mean().rank()
+    means = (
+        pick(first, analysis.BENCHMARKS["multiplicity_table1"], "ambiguity")
+        .mean()
+        .rank()
+    )
     counted = {f"place of {name} by ambiguity": rank for name, rank in means.items()}
     counted["models"] = len(first)
     below = said[["Llama2-7B TruthfulQA deviation below"]]
@@ -276,15 +373,20 @@ def multiplicity(load: Load) -> Checks:
     }
 
 
-def pick(table: pd.DataFrame, benchmarks: tuple[str, ...], measure: str) -> pd.DataFrame:
+def pick(
+    table: pd.DataFrame, benchmarks: tuple[str, ...], measure: str
+) -> pd.DataFrame:
     """Return one measure of a table: models by benchmark."""
-    return table[[f"{name} {measure}" for name in benchmarks]].set_axis(list(benchmarks), axis=1)
+    return table[[f"{name} {measure}" for name in benchmarks]].set_axis(
+        list(benchmarks), axis=1
+    )
 
 
 def nearest(values: Table, counts: float, whole: float = 100.0) -> Table:
     """Return the attainable number nearest to each: shares of n things come in steps of 1 / n.
 
-    The GRIM test (Brown and Heathers 2017): of three questions, 66.7 % can be right, not 66.0 %.
+    The GRIM test (Brown and Heathers 2017): of three questions, 66.7 % can be right,
+    not 66.0 %.
     """
     return values.mul(counts).div(whole).round().div(counts).mul(whole)
 
@@ -303,7 +405,9 @@ def comparisons(paper: str, load: Load = published.load) -> pd.DataFrame:
     parts = []
     for name, (printed, other, tolerance) in PAPERS[paper](load).items():
         printed, other = _flat(printed), _flat(other)
-        other = other if printed.index.equals(other.index) else other.reindex(printed.index)
+        other = (
+            other if printed.index.equals(other.index) else other.reindex(printed.index)
+        )
         room = np.broadcast_to(np.asarray(tolerance, dtype=float), len(printed))
         cells = {"row": printed.index, "published": printed.to_numpy()}
         part = pd.DataFrame(cells | {"recomputed": other.to_numpy(), "tolerance": room})

@@ -27,7 +27,9 @@ def pattern(quotation):
 
 @pytest.mark.parametrize("row", list(STATED.itertuples()), ids=lambda row: row.claim)
 def test_each_sentence_stands_in_its_paper_word_for_word(shared, row):
-    assert re.search(pattern(row.quotation), squeezed(text_of(shared, PREFIXES[row.paper])))
+    assert re.search(
+        pattern(row.quotation), squeezed(text_of(shared, PREFIXES[row.paper]))
+    )
 
 
 @pytest.mark.parametrize("row", list(STATED.itertuples()), ids=lambda row: row.claim)
@@ -65,7 +67,11 @@ def test_there_are_sentences_of_all_papers_and_verdicts():
 
 def test_what_is_contradicted_has_a_severity():
     wrong = STATED["verdict"] == "contradicted"
-    assert set(STATED.loc[wrong, "severity"]) == {"substance", "exceptions", "description"}
+    assert set(STATED.loc[wrong, "severity"]) == {
+        "substance",
+        "exceptions",
+        "description",
+    }
     assert (STATED.loc[~wrong, "severity"] == "").all()
     exceptions = STATED.loc[STATED["severity"] == "exceptions", "says"]
     counts = exceptions.str.extract(r"(\d+) of (\d+)").astype(int)

@@ -40,18 +40,25 @@ def test_size_and_tuning_agree_with_what_the_papers_print():
     for row in found.itertuples():
         model = about.loc[row.model]
         if row.paper == "knowledge bases" and row.model != "Phi-2":
-            assert model["billion"] == kb.loc[row.name, "billion"] or row.name == "GPT-3.5 Turbo"
+            assert (
+                model["billion"] == kb.loc[row.name, "billion"]
+                or row.name == "GPT-3.5 Turbo"
+            )
             assert (model["kind"] == "tuned") == kb.loc[row.name, "tuned"]
         if row.paper == "MONITOR":
             assert model["billion"] == monitor.loc[row.name, "size_billion"]
-            assert (model["kind"] == "tuned") == (monitor.loc[row.name, "instruction_tuned"] == 1)
+            assert (model["kind"] == "tuned") == (
+                monitor.loc[row.name, "instruction_tuned"] == 1
+            )
 
 
 @pytest.mark.parametrize("least", joined.CERTAINTIES)
 def test_no_pair_of_papers_takes_a_printed_row_twice(least):
     found = joined.matches(least)
     for one, two in combinations(joined.PAPERS, 2):
-        both = found[found["paper"] == one].merge(found[found["paper"] == two], on="model")
+        both = found[found["paper"] == one].merge(
+            found[found["paper"] == two], on="model"
+        )
         assert both["name_x"].is_unique
         assert both["name_y"].is_unique
 
@@ -73,7 +80,12 @@ def test_counts_of_shared_models():
     both = table[["IC-LKE: accuracy", "MONITOR: score"]].dropna()
     assert len(both) == shared.loc["IC-LKE", "MONITOR"]
     pd.testing.assert_frame_equal(shared, shared.T, check_names=False)
-    assert [int(shared.loc[paper, paper]) for paper in joined.PAPERS] == [12, 26, 49, 16]
+    assert [int(shared.loc[paper, paper]) for paper in joined.PAPERS] == [
+        12,
+        26,
+        49,
+        16,
+    ]
 
 
 def test_figures_are_those_of_the_tables():
@@ -89,7 +101,9 @@ def test_figures_are_those_of_the_tables():
 
 def test_a_match_is_left_out():
     pair = ("Llama 3 8B", "multiplicity")
-    assert pd.isna(joined.joined(without=[pair]).loc["Llama 3 8B", "multiplicity: FEVER accuracy"])
+    assert pd.isna(
+        joined.joined(without=[pair]).loc["Llama 3 8B", "multiplicity: FEVER accuracy"]
+    )
     alone = [("Phi-2", "knowledge bases")]
     assert "Phi-2" not in joined.joined(without=alone).index
 
@@ -112,7 +126,10 @@ def test_relations_are_those_of_the_tables():
     assert set(table.columns[:-1]) <= set(joined.models().index)
     monitor, averages = published.load("monitor_table10"), published.load("lke_table8")
     assert table.iloc[:, :-1].to_numpy() == pytest.approx(monitor.to_numpy())
-    assert table.loc["capital of", "Llama 1 30B Instruct"] == monitor.loc["P1376", "LLaMa-30b-ins."]
+    assert (
+        table.loc["capital of", "Llama 1 30B Instruct"]
+        == monitor.loc["P1376", "LLaMa-30b-ins."]
+    )
     both = table["IC-LKE accuracy"].dropna()
     assert len(both) == 7
     assert both["record label"] == averages.loc["record label", "accuracy"]

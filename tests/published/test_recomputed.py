@@ -55,7 +55,10 @@ def test_the_share_of_noticed_digits_is_the_one_that_the_chapter_states(root):
         names = [name for name in published.names() if name.startswith(f"{prefix}_")]
         stored = {name: published.load_tidy(name) for name in names}
         tables = {name: published.wide(tidy) for name, tidy in stored.items()}
-        generator, sound = np.random.default_rng(0), differing(paper, tables.__getitem__)
+        generator, sound = (
+            np.random.default_rng(0),
+            differing(paper, tables.__getitem__),
+        )
         for name in [name for name in names if name in USED]:
             values = numbers(stored[name])
             for pick in generator.choice(values.index, 5):
@@ -64,7 +67,9 @@ def test_the_share_of_noticed_digits_is_the_one_that_the_chapter_states(root):
                 spoilt = tables | {name: published.wide(changed)}
                 noticed += differing(paper, spoilt.__getitem__) != sound
                 planted += 1
-    share, low, high = (round(100 * number) for number in stats.wilson(noticed, planted)[:3])
+    share, low, high = (
+        round(100 * number) for number in stats.wilson(noticed, planted)[:3]
+    )
     said = f"notice {share} % [{low}, {high}]"
     assert said in (root / "notebooks" / "published.ipynb").read_text(encoding="utf-8")
     assert planted == 120

@@ -31,7 +31,9 @@ def text_of(shared, paper):
 
 def rows_of(name):
     """Return the printed values of each row of a table."""
-    tidy = published.load_tidy(name).query("column != 'instruction_tuned'")  # our own column
+    tidy = published.load_tidy(name).query(
+        "column != 'instruction_tuned'"
+    )  # our own column
     return tidy.groupby("row", sort=False)["value"].agg(list).items()
 
 
@@ -77,11 +79,14 @@ LINED = {  # tables whose rows stand on lines of the paper, by the name after th
 
 
 @pytest.mark.parametrize(
-    "name", [f"{paper}_{table}" for paper, names in LINED.items() for table in names.split()]
+    "name",
+    [f"{paper}_{table}" for paper, names in LINED.items() for table in names.split()],
 )
 def test_each_row_stands_on_a_line_of_its_paper(shared, name):
     """Its values one after the other, and a word of its name there or on the line before."""
-    text = re.sub(r"</?b>|\*\*|\\pm|[|$%]", " ", text_of(shared, name.partition("_")[0]).lower())
+    text = re.sub(
+        r"</?b>|\*\*|\\pm|[|$%]", " ", text_of(shared, name.partition("_")[0]).lower()
+    )
     lines = [" ".join(line.split()) for line in text.splitlines()]
     for row, values in rows_of(name):
         numbers = r" (?:\S+ )?".join(re.escape(value.lower()) for value in values)
@@ -119,23 +124,35 @@ def kb_lines(shared):
     return [line for line in cells if len(line) > 1 and any(line)]
 
 
-def test_templates_models_and_correlations_of_knowledge_bases_stand_in_the_paper(shared):
+def test_templates_models_and_correlations_of_knowledge_bases_stand_in_the_paper(
+    shared,
+):
     lines, marks = kb_lines(shared), {"\\usym2713": "yes", "\\usym2717": "no"}
     for name, row in published.load("kb_table1").iterrows():
         assert any(line[-2:] == [name, row["template"]] for line in lines)
     found = []
-    for cells in [line for line in lines if any(mark in "".join(line) for mark in marks)]:
+    for cells in [
+        line for line in lines if any(mark in "".join(line) for mark in marks)
+    ]:
         at = cells.index("Dec-only" if "Dec-only" in cells else "Enc-Dec")
         rest = [marks.get(cell, cell) for cell in cells[at:] if cell]
         found.append([cells[at - 1], *rest][:9])
     assert found == [values for _, values in rows_of("kb_table4")]
     # Signs of Table 2 are lost in our copy; those that were restored are listed.
-    numbers = [[cell for cell in line if re.fullmatch(r"-?0\.\d\d", cell)] for line in lines]
-    assert all([v.lstrip("-") for v in values] in numbers for _, values in rows_of("kb_table2"))
+    numbers = [
+        [cell for cell in line if re.fullmatch(r"-?0\.\d\d", cell)] for line in lines
+    ]
+    assert all(
+        [v.lstrip("-") for v in values] in numbers for _, values in rows_of("kb_table2")
+    )
     signs = published.restored().query("reason.str.startswith('sign')")
     stored = published.load_tidy("kb_table2").set_index(["row", "column"])["value"]
     for _, row in signs.iterrows():
-        assert stored[tuple(row["place"].split(", "))] == row["stored"] == "-" + row["printed"]
+        assert (
+            stored[tuple(row["place"].split(", "))]
+            == row["stored"]
+            == "-" + row["printed"]
+        )
         assert f"| {row['printed']} |" in text_of(shared, "kb")
     assert stored.str.startswith("-").sum() == len(signs)
 
@@ -154,7 +171,9 @@ def test_models_of_ic_lke_stand_in_the_paper(shared):
     links = [word for word in words if word.startswith("https")]
     assert links == ["https://huggingface.co/" + link for link in stored["repository"]]
     for name, short in stored["name in the paper"].items():
-        assert abs(words.index(name) - words.index(short)) == 1  # the copy turns one pair round
+        assert (
+            abs(words.index(name) - words.index(short)) == 1
+        )  # the copy turns one pair round
 
 
 @pytest.mark.parametrize("paper", PAPERS)

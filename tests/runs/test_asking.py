@@ -43,7 +43,14 @@ def test_responses_to_unread_facts_are_judged_by_the_key(told):
 
 
 VERDICT = ["item", "known", "score", "blind", "misled"]
-EXPOSED = ["exposures", "false_exposures", "plain", "seen", "kind", "label"]  # and what follows
+EXPOSED = [
+    "exposures",
+    "false_exposures",
+    "plain",
+    "seen",
+    "kind",
+    "label",
+]  # and what follows
 
 
 def _some_right(answers):
@@ -52,14 +59,22 @@ def _some_right(answers):
         return answers
     right = np.arange(len(answers)) % 2 == 0
     said = answers["text"].where(~right, answers["answers"].str[0])
-    return answers.assign(text=said, consistency=answers["consistency"].mask(right, 0.8))
+    return answers.assign(
+        text=said, consistency=answers["consistency"].mask(right, 0.8)
+    )
 
 
 def _other_training(answers, seed):
     """Return the same answers of a model that read other facts: what is derived changes, too."""
     order = np.random.default_rng(seed).permutation(len(answers))
-    moved = {name: answers[name].to_numpy()[order] for name in EXPOSED if name in answers}
-    moved |= {name: ~answers[name].to_numpy(bool) for name in ("seen", "plain") if name in answers}
+    moved = {
+        name: answers[name].to_numpy()[order] for name in EXPOSED if name in answers
+    }
+    moved |= {
+        name: ~answers[name].to_numpy(bool)
+        for name in ("seen", "plain")
+        if name in answers
+    }
     answers = answers.assign(**moved)
     return marking.as_defined(marking.mark(answers)) if "seen" in answers else answers
 
@@ -98,7 +113,9 @@ def test_the_false_object_can_be_chosen(told):
     for name in ("latent_knowledge", "multiplicity"):
         column = "choice" if name == "latent_knowledge" else "text"
         offered = answers[name].groupby("item")[column].agg(set)
-        assert all(false.loc[item, "false_object"] in offered[item] for item in false.index)
+        assert all(
+            false.loc[item, "false_object"] in offered[item] for item in false.index
+        )
 
 
 def test_tokens_are_those_of_what_was_read_and_scored(told, small):
@@ -120,8 +137,12 @@ def test_answers_are_those_of_plain_scoring(told, small):
     from helpers import probing
 
     scored = probing.score(small, again, progress=False)
-    first = np.concatenate(mine.set_index("variant")["logprobs"].loc[scored["variant"]].tolist())
-    np.testing.assert_allclose(first, np.concatenate(scored["logprobs"].tolist()), atol=1e-4)
+    first = np.concatenate(
+        mine.set_index("variant")["logprobs"].loc[scored["variant"]].tolist()
+    )
+    np.testing.assert_allclose(
+        first, np.concatenate(scored["logprobs"].tolist()), atol=1e-4
+    )
     assert mine.loc[mine["variant"] == "right", "text"].notna().all()
 
 
@@ -138,8 +159,12 @@ def test_a_negative_number_is_refused(small, tmp_path):
         panel_runs.ask(tmp_path, "monitor", small, n_panel=-1)
 
 
-def test_the_panel_does_not_depend_on_the_relations_of_the_chapter(small, tmp_path, told):
-    folder = panel_runs.ask(tmp_path, "latent_knowledge", small, relations=["P17", "P36"])
+def test_the_panel_does_not_depend_on_the_relations_of_the_chapter(
+    small, tmp_path, told
+):
+    folder = panel_runs.ask(
+        tmp_path, "latent_knowledge", small, relations=["P17", "P36"]
+    )
     asked = reading.answers(folder)
     assert set(asked["item"]) == set(told[0]["latent_knowledge"]["item"])
 

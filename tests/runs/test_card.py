@@ -30,7 +30,10 @@ def record(tmp_path_factory):
 @pytest.fixture
 def written(record, tmp_path):
     """Return the texts of a card, as Markdown and as HTML."""
-    return [path.read_text(encoding="utf-8") for path in card.write(record, tmp_path / "out")]
+    return [
+        path.read_text(encoding="utf-8")
+        for path in card.write(record, tmp_path / "out")
+    ]
 
 
 class Page(HTMLParser):
@@ -69,11 +72,15 @@ def test_both_show_each_measure_with_interval_n_and_meaning(record, written):
                 scale, digits = (100, 1) if measure.percent else (1, 3)
                 value = f"{found['estimate'] * scale:z.{digits}f}"
                 if found["low"] is not None:
-                    ends = [f"{found[key] * scale:z.{digits}f}" for key in ("low", "high")]
+                    ends = [
+                        f"{found[key] * scale:z.{digits}f}" for key in ("low", "high")
+                    ]
                     value += f" [{ends[0]}, {ends[1]}]"
                 cells = rows[measure.heading]
                 assert cells[0] == value
-                assert {f"{found['n']} {measure.counts}", measure.meaning} == set(cells[1:])
+                assert {f"{found['n']} {measure.counts}", measure.meaning} == set(
+                    cells[1:]
+                )
 
 
 def test_both_show_settings_data_checksums_and_cost(record, written):
@@ -92,12 +99,19 @@ def test_the_hub_reads_every_measure_back(record, written, tmp_path):
     read = ModelCard.load(tmp_path / "README.md").data
     assert read.model_name == "small"
     assert read.eval_results == card.results(record)
-    assert len(read.eval_results) == sum(len(study.MEASURES) for study in STUDIES.values())
+    assert len(read.eval_results) == sum(
+        len(study.MEASURES) for study in STUDIES.values()
+    )
     first = read.eval_results[0]
-    told = {each["measure"]: each for each in record["runs"][first.dataset_config]["measures"]}
+    told = {
+        each["measure"]: each
+        for each in record["runs"][first.dataset_config]["measures"]
+    }
     assert first.metric_value == told[first.metric_type]["estimate"]
     kept = {key: told[first.metric_type][key] for key in ("low", "high", "n")}
-    assert first.metric_args == {key: value for key, value in kept.items() if value is not None}
+    assert first.metric_args == {
+        key: value for key, value in kept.items() if value is not None
+    }
 
 
 def test_what_is_undefined_or_was_not_measured_is_said(tmp_path):
@@ -163,7 +177,9 @@ def test_the_page_fits_its_width_and_a_screen(record, tmp_path, browser, width):
     )
     assert inside <= width
     assert width == 390 or high < 1200
-    small = "nodes => Math.min(...nodes.map(n => parseFloat(getComputedStyle(n).fontSize)))"
+    small = (
+        "nodes => Math.min(...nodes.map(n => parseFloat(getComputedStyle(n).fontSize)))"
+    )
     assert page.eval_on_selector_all("p, td, th", small) >= 10
     assert asked == [path.as_uri()]
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf())) == 1

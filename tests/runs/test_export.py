@@ -31,10 +31,14 @@ def test_each_study_is_an_aggregate_and_its_instances(shared, tmp_path):
     found, paths = files(shared, tmp_path)
     assert list(found) == list(shared.record["runs"])
     for (name, whole), path in zip(found.items(), paths[1::2]):
-        assert whole["detailed_evaluation_results"]["file_path"] == str(path.relative_to(tmp_path))
+        assert whole["detailed_evaluation_results"]["file_path"] == str(
+            path.relative_to(tmp_path)
+        )
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         assert len(rows) == whole["detailed_evaluation_results"]["total_rows"]
-        told = {each["measure"]: each for each in shared.record["runs"][name]["measures"]}
+        told = {
+            each["measure"]: each for each in shared.record["runs"][name]["measures"]
+        }
         for result in whole["evaluation_results"]:
             one, details = (
                 told[result["evaluation_result_id"].split("/")[1]],
@@ -48,11 +52,15 @@ def test_each_study_is_an_aggregate_and_its_instances(shared, tmp_path):
             bounds = result["metric_config"]
             assert bounds["min_score"] <= details["score"] <= float(bounds["max_score"])
             of = [
-                r for r in rows if r.get("evaluation_result_id") == result["evaluation_result_id"]
+                r
+                for r in rows
+                if r.get("evaluation_result_id") == result["evaluation_result_id"]
             ]
             if of:  # this measure is the mean over its instances
                 scores = [row["evaluation"]["score"] for row in of]
-                assert sum(scores) / len(scores) == pytest.approx(one["estimate"], abs=1e-12)
+                assert sum(scores) / len(scores) == pytest.approx(
+                    one["estimate"], abs=1e-12
+                )
     assert sharing.export(shared, tmp_path) == paths
 
 
@@ -62,12 +70,20 @@ def back(shared, folder):
     table = record.table(shared.files[run["answers"]["file"]], "it")
     only = shared._replace(record=shared.record | {"runs": {"multiplicity": run}})
     path = sharing.export(only, folder)[1]
-    return record.facts("multiplicity", run["parameters"], table), multiplicity.from_logs([path])
+    return record.facts(
+        "multiplicity", run["parameters"], table
+    ), multiplicity.from_logs([path])
 
 
 def test_what_was_exported_has_the_same_multiplicity(shared, tmp_path):
     ours, again = back(shared, tmp_path)
-    for name in ("accuracy", "self_consistency", "entropy", "class", "ambiguous_binary"):
+    for name in (
+        "accuracy",
+        "self_consistency",
+        "entropy",
+        "class",
+        "ambiguous_binary",
+    ):
         assert ours[name].tolist() == again[name].tolist()
 
 
@@ -85,12 +101,32 @@ def test_kept_runs_pass_the_formats_own_validator(name, root, tmp_path):
     assert "8 passed, 0 warning-only, 0 failed" in done.stdout
 
 
-def line(item, said, right, prompt="Q?", options=("Rome", "Oslo"), target="Rome", **more):
+def line(
+    item, said, right, prompt="Q?", options=("Rome", "Oslo"), target="Rome", **more
+):
     """Return a line of an instance file as the format's own converters write it."""
-    row = {"schema_version": "0.3.0", "evaluation_id": "e", "model_id": "o/m", "sample_id": item}
-    row |= {"evaluation_name": "capitals", "evaluation_result_id": "acc", "output": {"raw": [said]}}
-    row |= {"input": {"raw": prompt, "reference": [target], "choices": options and list(options)}}
-    row |= {"evaluation": {"score": float(right), "is_correct": right}, "answer_attribution": []}
+    row = {
+        "schema_version": "0.3.0",
+        "evaluation_id": "e",
+        "model_id": "o/m",
+        "sample_id": item,
+    }
+    row |= {
+        "evaluation_name": "capitals",
+        "evaluation_result_id": "acc",
+        "output": {"raw": [said]},
+    }
+    row |= {
+        "input": {
+            "raw": prompt,
+            "reference": [target],
+            "choices": options and list(options),
+        }
+    }
+    row |= {
+        "evaluation": {"score": float(right), "is_correct": right},
+        "answer_attribution": [],
+    }
     return row | more
 
 
@@ -103,20 +139,29 @@ def test_instances_of_others_are_read(tmp_path):
     first = write(
         tmp_path / "a.jsonl",
         line("1", "Rome", True),
-        line("1", "Oslo", False, evaluation_result_id="acc_norm"),  # another metric of the answer
+        line(
+            "1", "Oslo", False, evaluation_result_id="acc_norm"
+        ),  # another metric of the answer
         line("2", "B", True, target="1"),  # a letter, and the target's number
     )
     other = write(
-        tmp_path / "b.jsonl", line("2", "A", False, "R?", target="B"), line("1", "x", False, "R?")
+        tmp_path / "b.jsonl",
+        line("2", "A", False, "R?", target="B"),
+        line("1", "x", False, "R?"),
     )
     table = logs.read([first, other])
     assert table["option"].tolist() == [0, 2, 1, 0]
     assert table["right"].tolist() == [True, False, True, False]
     texts = write(
         tmp_path / "c.jsonl",
-        *(line("1", said, said == "Rome", options=None) for said in ("Rome", "Oslo", "Rome")),
+        *(
+            line("1", said, said == "Rome", options=None)
+            for said in ("Rome", "Oslo", "Rome")
+        ),
     )
-    assert logs.repeated([texts])["repeats"].tolist() == [[("Oslo", False), ("Rome", True)]]
+    assert logs.repeated([texts])["repeats"].tolist() == [
+        [("Oslo", False), ("Rome", True)]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +169,10 @@ def test_instances_of_others_are_read(tmp_path):
     [
         ([line("1", "Rome", True) | {"evaluation": {}}], "line 1 lacks right"),
         ([line("1", "Rome", True) | {"output": None}], "line 1 lacks an answer"),
-        ([line("1", "Rome", True), line("2", "Rome", True, model_id="n")], "several models"),
+        (
+            [line("1", "Rome", True), line("2", "Rome", True, model_id="n")],
+            "several models",
+        ),
         ([line("1", "Oslo", True)], "marked True, against its answer"),
     ],
 )

@@ -13,14 +13,25 @@ from helpers.runs.panel import reading
 
 def _run(folder, model, chapter, place="", **changed):
     """Write a finished run with one answer about the panel."""
-    told = {"seed": 0, "finished": "2026-01-01T00:00:00", "dataset": "atlas", "checksum": "data"}
+    told = {
+        "seed": 0,
+        "finished": "2026-01-01T00:00:00",
+        "dataset": "atlas",
+        "checksum": "data",
+    }
     told |= {"weights": f"of {model}", "version": 1, "n_facts": 1}
     told |= {"settings": {"prompt_format": "bare"}} | changed
     place = folder / (place or model) / chapter
     place.mkdir(parents=True)
     answers = pd.DataFrame({"item": ["a"], "said": [chapter]})
-    entry = reading.save(place, answers, {name: told[name] for name in ("settings", "version")})
-    manifest = {"chapter": chapter, "parameters": {"seed": told["seed"]}, "seconds": 1.0}
+    entry = reading.save(
+        place, answers, {name: told[name] for name in ("settings", "version")}
+    )
+    manifest = {
+        "chapter": chapter,
+        "parameters": {"seed": told["seed"]},
+        "seconds": 1.0,
+    }
     manifest |= {"device": "cpu", "commit": "0123456789"}
     manifest |= {name: told[name] for name in ("seed", "finished")}
     manifest |= {"model": {"name": model, "weights_sha": told["weights"]}}
@@ -72,7 +83,11 @@ def test_settings_must_agree_within_a_chapter(tmp_path):
     _family(tmp_path, ("atlas-s",), finished="2026-01-02T00:00:00")
     _family(tmp_path, ("atlas-xs",), settings={"prompt_format": "chat"})
     table = reading.found(tmp_path, ["atlas-s", "atlas-xs"])
-    assert table.loc[table["model"] == "atlas-xs", "left_out"].str.contains("settings").all()
+    assert (
+        table.loc[table["model"] == "atlas-xs", "left_out"]
+        .str.contains("settings")
+        .all()
+    )
     assert reading.complete(table) == ["atlas-s"]
     assert "atlas-xs is not read" in reading.remarks(table, ["atlas-xs"], "runs")[0]
 
@@ -94,7 +109,10 @@ def test_a_run_without_the_panel_is_left_out(tmp_path):
     del told["panel"]
     path.write_text(json.dumps(told))
     table = reading.found(tmp_path, ["atlas-s"])
-    assert table.loc[table["chapter"] == "monitor", "left_out"].item() == "it did not ask the panel"
+    assert (
+        table.loc[table["chapter"] == "monitor", "left_out"].item()
+        == "it did not ask the panel"
+    )
     with pytest.raises(UserError, match="no answers about the panel"):
         reading.answers(path.parent)
 
@@ -112,7 +130,9 @@ def test_missing_runs_name_the_command(tmp_path):
     assert list(table) == reading.COLUMNS
     assert reading.complete(table) == []
     [remark] = reading.remarks(table, ["atlas-m"], tmp_path)
-    assert re.search(r"run monitor --model atlas-m --runs .*, and likewise knowledge_base", remark)
+    assert re.search(
+        r"run monitor --model atlas-m --runs .*, and likewise knowledge_base", remark
+    )
 
 
 @pytest.fixture
@@ -129,7 +149,9 @@ def test_models_of_ones_own_data_are_read_without_the_bundled_ones(tmp_path, own
     folder = tmp_path / "runs"
     _family(folder, ("atlas-s",), **entry)
     assert reading.candidates(folder, dataset) == ["atlas-s"]
-    for number, model in enumerate(("org/one", "org/two")):  # each in the form that suits it
+    for number, model in enumerate(
+        ("org/one", "org/two")
+    ):  # each in the form that suits it
         for chapter in reading.STUDIES:
             told = {"prompt_format": ("qa", "chat")[number]}
             _run(folder, model, chapter, place=slug(model), settings=told, **entry)
@@ -149,4 +171,6 @@ def test_without_a_run_on_ones_own_data_the_command_is_named(tmp_path, own):
     assert models == []
     table = reading.found(tmp_path, models, dataset=own[0])
     [remark] = reading.remarks(table, models, tmp_path, own[0])
-    assert f"run monitor --model MODEL --runs {tmp_path} --set dataset={own[0]}" in remark
+    assert (
+        f"run monitor --model MODEL --runs {tmp_path} --set dataset={own[0]}" in remark
+    )

@@ -13,10 +13,16 @@ def test_planned_widths_are_those_of_the_archive(root):
     """Of SmolLM2's measures, but the one that is alike for all facts; 8 or 15 of a relation."""
     planned = sharing.plan(root / "results" / KEPT[0]).set_index("measure")["width"]
     runs = sharing.read(root / "results" / KEPT[0]).record["runs"].values()
-    told = {each["measure"]: each["high"] - each["low"] for r in runs for each in r["measures"]}
+    told = {
+        each["measure"]: each["high"] - each["low"]
+        for r in runs
+        for each in r["measures"]
+    }
     assert len(planned) == 16
     assert "UR" not in planned
-    assert planned.to_dict() == pytest.approx({name: told[name] for name in planned.index}, rel=0.1)
+    assert planned.to_dict() == pytest.approx(
+        {name: told[name] for name in planned.index}, rel=0.1
+    )
 
 
 @pytest.mark.slow

@@ -17,7 +17,11 @@ def population(kind, chance, n=4000):
     """Return values, statistic and strata of many facts."""
     strata = np.arange(n) % 10
     if kind == "shares":
-        return (chance.random(n) < 0.1 + 0.08 * strata).astype(float), stats.mean, strata
+        return (
+            (chance.random(n) < 0.1 + 0.08 * strata).astype(float),
+            stats.mean,
+            strata,
+        )
     if kind == "amounts":
         return chance.gamma(2, 1, n) + strata, stats.mean, strata
     asked = (chance.random(n) < 0.7).astype(float)
@@ -36,13 +40,17 @@ def test_widths_are_those_planned(kind, pilot, n):
 
     def sample(size):
         rows = chance.choice(len(values) // 10, size // 10, replace=False)
-        chosen = (10 * rows[:, None] + np.arange(10)).ravel()  # as many of each relation
+        chosen = (
+            10 * rows[:, None] + np.arange(10)
+        ).ravel()  # as many of each relation
         return values[chosen], None if strata is None else strata[chosen]
 
     planned, seen = [], []
     for _ in range(12):
         rows, layers = sample(pilot)
-        planned.append(float(planning.reach(planning.spread(rows, statistic, layers), n, WIDTH)))
+        planned.append(
+            float(planning.reach(planning.spread(rows, statistic, layers), n, WIDTH))
+        )
         rows, layers = sample(n)
         found = stats.bootstrap(rows, statistic, layers, n_resamples=400)
         seen.append(found.high - found.low)

@@ -11,7 +11,9 @@ import pytest
 
 from helpers import UserError, runs
 
-ANSWERS = pd.DataFrame({"item": ["P17-0001"], "logprobs": [[-0.5, -1.25]], "tokens": [["A", "b"]]})
+ANSWERS = pd.DataFrame(
+    {"item": ["P17-0001"], "logprobs": [[-0.5, -1.25]], "tokens": [["A", "b"]]}
+)
 METRICS = pd.DataFrame({"item": ["P17-0001"], "monitor": [0.25]})
 MODEL = {"name": "atlas-s", "revision": None, "weights_sha": "ab" * 32}
 DATASET = {"name": "atlas", "checksum": "cd" * 32}
@@ -22,7 +24,9 @@ def finished(folder, chapter="monitor", model="atlas-s", **parameters):
     parameters = {"model": model, "seed": 7, **parameters}
     run = runs.start(chapter, parameters, folder / model / chapter)
     given = {"model": {**MODEL, "name": model}, "dataset": DATASET}
-    return runs.save(run, answers=ANSWERS, metrics=METRICS, **given, extra={"n_facts": 1})
+    return runs.save(
+        run, answers=ANSWERS, metrics=METRICS, **given, extra={"n_facts": 1}
+    )
 
 
 def manifest(folder):
@@ -53,7 +57,11 @@ def test_the_manifest_tells_how_the_run_came_about(tmp_path):
     folder = finished(tmp_path, alphas=[0.5, 0.25, 0.25])
     told = manifest(folder)
     assert told["chapter"] == "monitor"
-    assert told["parameters"] == {"model": "atlas-s", "seed": 7, "alphas": [0.5, 0.25, 0.25]}
+    assert told["parameters"] == {
+        "model": "atlas-s",
+        "seed": 7,
+        "alphas": [0.5, 0.25, 0.25],
+    }
     assert told["seed"] == 7
     assert told["model"] == MODEL
     assert told["dataset"] == DATASET
@@ -71,7 +79,9 @@ def test_the_manifest_tells_how_the_run_came_about(tmp_path):
 
 def test_seconds_count_from_the_start(tmp_path):
     run = runs.start("monitor", {"model": "m"}, tmp_path / "m" / "monitor")
-    late = runs.Run(run.chapter, run.parameters, run.folder, run.cache, run.started - 100)
+    late = runs.Run(
+        run.chapter, run.parameters, run.folder, run.cache, run.started - 100
+    )
     runs.save(late, answers=ANSWERS, metrics=METRICS, model=MODEL, dataset=DATASET)
     assert 100 <= manifest(run.folder)["seconds"] < 130
 
@@ -79,7 +89,12 @@ def test_seconds_count_from_the_start(tmp_path):
 def test_numpy_values_and_paths_enter_the_manifest(tmp_path):
     odd = {"n": np.int64(3), "x": np.float32(0.5), "a": np.array([1, 2]), "p": tmp_path}
     told = manifest(finished(tmp_path, **odd))["parameters"]
-    assert (told["n"], told["x"], told["a"], told["p"]) == (3, 0.5, [1, 2], str(tmp_path))
+    assert (told["n"], told["x"], told["a"], told["p"]) == (
+        3,
+        0.5,
+        [1, 2],
+        str(tmp_path),
+    )
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_half_one(tmp_path, monkeypatch):
@@ -91,7 +106,9 @@ def test_a_failed_write_leaves_the_old_file_and_no_half_one(tmp_path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
-    with pytest.raises(UserError, match=r"answers\.parquet cannot be written \(No space left"):
+    with pytest.raises(
+        UserError, match=r"answers\.parquet cannot be written \(No space left"
+    ):
         finished(tmp_path)
     assert (folder / "answers.parquet").read_bytes() == old
     names = {"answers.parquet", "metrics.parquet", "run.json"}
@@ -101,7 +118,10 @@ def test_a_failed_write_leaves_the_old_file_and_no_half_one(tmp_path, monkeypatc
 def test_load_lists_runs_by_time_and_warns_of_broken_ones(tmp_path):
     finished(tmp_path, model="b", n_facts=5)
     finished(tmp_path, model="a")
-    for model, stamp in (("b", "2026-01-01T00:00:00+00:00"), ("a", "2026-01-02T00:00:00+00:00")):
+    for model, stamp in (
+        ("b", "2026-01-01T00:00:00+00:00"),
+        ("a", "2026-01-02T00:00:00+00:00"),
+    ):
         path = tmp_path / model / "monitor" / "run.json"
         path.write_text(json.dumps({**manifest(path.parent), "finished": stamp}))
     broken = tmp_path / "c" / "monitor"
@@ -129,7 +149,9 @@ def test_an_unfinished_run_has_no_tables(tmp_path):
 def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
     finished(tmp_path, model="a")
     lost = finished(tmp_path, model="b")
-    run = runs.start("comparison", {"seed": 3}, tmp_path / runs.SYNTHESIS / "comparison")
+    run = runs.start(
+        "comparison", {"seed": 3}, tmp_path / runs.SYNTHESIS / "comparison"
+    )
     read = runs.load(tmp_path)
     folder = runs.save(run, metrics=METRICS, read=read, extra={"n_groups": 1})
     told = manifest(folder)
@@ -138,8 +160,14 @@ def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
     first = told["read"][0]
     table = (tmp_path / "a" / "monitor" / "metrics.parquet").read_bytes()
     assert first["sha256"] == hashlib.sha256(table).hexdigest()
-    assert (runs.ROOT / first["folder"]).resolve() == (tmp_path / "a" / "monitor").resolve()
-    assert (first["dataset"], first["seed"], first["chapter"]) == ("atlas", 7, "monitor")
+    assert (runs.ROOT / first["folder"]).resolve() == (
+        tmp_path / "a" / "monitor"
+    ).resolve()
+    assert (first["dataset"], first["seed"], first["chapter"]) == (
+        "atlas",
+        7,
+        "monitor",
+    )
     pd.testing.assert_frame_equal(runs.metrics(folder), METRICS, check_dtype=False)
     assert runs.load(tmp_path)["model"].tolist() == ["a", "b"]
     assert manifest(runs.save(run, metrics=METRICS))["read"] == []
@@ -150,4 +178,7 @@ def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
 
 def test_a_synthesis_has_its_folder_among_those_of_the_models(tmp_path, monkeypatch):
     monkeypatch.setattr(runs.store, "RUNS", tmp_path)
-    assert runs.start("published", {"seed": 0}).folder == tmp_path / "synthesis" / "published"
+    assert (
+        runs.start("published", {"seed": 0}).folder
+        == tmp_path / "synthesis" / "published"
+    )

@@ -23,7 +23,9 @@ from notebooks.analysis import beside
 from tests import saved_runs
 
 FILE = "monitor/answers.parquet"
-MONITOR = np.sqrt((0.2**2 + 0.3**2 + 0.2 * 0.3) / 3) / 0.8  # as tests/saved_runs.py makes it
+MONITOR = (
+    np.sqrt((0.2**2 + 0.3**2 + 0.2 * 0.3) / 3) / 0.8
+)  # as tests/saved_runs.py makes it
 FEW = {"n_facts": 2, "relations": ["P17", "P36"], "n_bootstrap": 50}
 
 
@@ -56,9 +58,17 @@ def measured(tmp_path_factory):
 @pytest.fixture(scope="module")
 def every(tmp_path_factory):
     """Return a record of runs of all studies on a bundled model."""
-    few = FEW | {"n_items": 2, "n_variations": 2, "n_seen": 1, "n_unseen": 1, "max_new_tokens": 2}
+    few = FEW | {
+        "n_items": 2,
+        "n_variations": 2,
+        "n_seen": 1,
+        "n_unseen": 1,
+        "max_new_tokens": 2,
+    }
     top = tmp_path_factory.mktemp("every")
-    made = list(measuring.measure("atlas-xs", (), few | {"n_choices": 5, "n_examples": 2}, top))
+    made = list(
+        measuring.measure("atlas-xs", (), few | {"n_choices": 5, "n_examples": 2}, top)
+    )
     return sharing.describe(made[0].folder.parent)
 
 
@@ -106,7 +116,9 @@ def test_what_was_packed_is_verified(packed):
 
 
 def test_measures_are_those_worked_out_by_hand(shared):
-    found = {each["measure"]: each for each in shared.record["runs"]["monitor"]["measures"]}
+    found = {
+        each["measure"]: each for each in shared.record["runs"]["monitor"]["measures"]
+    }
     right = (saved_runs.facts()["hard"] < 0.6).mean()
     assert found["MONITOR"]["estimate"] == pytest.approx(MONITOR)
     assert found["MONITOR"]["n"] == 20  # every fifth of 24 facts does not count
@@ -118,12 +130,16 @@ def test_a_run_of_measure_is_packed_with_its_own_summary_and_cost(measured, tmp_
     shared = sharing.describe(measured)
     assert list(shared.record["runs"]) == ["monitor"]
     run = shared.record["runs"]["monitor"]
-    table = runs.metrics(measured / "monitor").query("level == 'run'").set_index("measure")
+    table = (
+        runs.metrics(measured / "monitor").query("level == 'run'").set_index("measure")
+    )
     for each in run["measures"]:
         assert [each[key] for key in ("estimate", "low", "high", "n")] == table.loc[
             each["measure"], ["estimate", "low", "high", "n"]
         ].tolist()
-    assert run["cost"]["prompts"] == 2 * 2 * (18 + 18)  # each prompt is scored and answered
+    assert run["cost"]["prompts"] == 2 * 2 * (
+        18 + 18
+    )  # each prompt is scored and answered
     assert run["cost"]["tokens"] > run["cost"]["prompts"]
     assert shared.record["model"]["origin"] == "bundled"
     assert sharing.verify(sharing.pack(shared, tmp_path))[1] == [("monitor", 72, 4)]
@@ -141,7 +157,13 @@ def test_undefined_measures_hold_too(tmp_path):
     folder = saved(tmp_path, "deaf", heeds=False)
     shared = sharing.describe(folder)
     first = shared.record["runs"]["monitor"]["measures"][0]
-    assert first == {"measure": "MONITOR", "estimate": None, "low": None, "high": None, "n": 0}
+    assert first == {
+        "measure": "MONITOR",
+        "estimate": None,
+        "low": None,
+        "high": None,
+        "n": 0,
+    }
     assert len(sharing.verify(sharing.pack(shared, tmp_path))[1]) == 4
 
 
@@ -151,10 +173,14 @@ def test_no_path_of_a_machine_is_made_public(tmp_path):
         "judge": "~/annabel/judge",
         "sources": ["/annabel/q.csv"],
     }
-    folder = saved(tmp_path, "/home/annabel/models/tiny", run_dir="/home/annabel/runs", **places)
+    folder = saved(
+        tmp_path, "/home/annabel/models/tiny", run_dir="/home/annabel/runs", **places
+    )
     amend(folder, weights_sha="ab" * 32)  # else made of the name
     answers = runs.answers(folder / "multiplicity")
-    answers.attrs["source"] = {"url": "/home/annabel/q.csv"}  # pandas writes it into the file
+    answers.attrs["source"] = {
+        "url": "/home/annabel/q.csv"
+    }  # pandas writes it into the file
     answers.to_parquet(folder / "multiplicity" / "answers.parquet")
     shared = sharing.describe(folder)
     path = sharing.pack(shared, tmp_path / "out")
@@ -162,7 +188,11 @@ def test_no_path_of_a_machine_is_made_public(tmp_path):
     assert b"annabel" not in path.read_bytes()
     assert shared.record["model"]["origin"] == "folder"
     given = shared.record["runs"]["monitor"]["parameters"]
-    assert (given["dataset"], given["judge"], given["sources"]) == ("my facts", "judge", ["q.csv"])
+    assert (given["dataset"], given["judge"], given["sources"]) == (
+        "my facts",
+        "judge",
+        ["q.csv"],
+    )
     assert len(sharing.verify(path)[1]) == 4
 
 
@@ -184,7 +214,9 @@ def test_the_figures_of_a_contributed_archive_are_those_of_its_runs(packed):
     pd.testing.assert_frame_equal(theirs[same], mine[same])
 
 
-def test_an_archive_that_is_refused_is_left_out_with_the_reason(shared, packed, tmp_path):
+def test_an_archive_that_is_refused_is_left_out_with_the_reason(
+    shared, packed, tmp_path
+):
     shutil.copy(packed, tmp_path / "good.zip")
     (tmp_path / "bad.zip").write_bytes(packed.read_bytes()[:-100])
     found, left_out = beside.contributed(tmp_path, 50)
@@ -212,17 +244,47 @@ def run(change):
 
 
 MANIFESTS = [  # changes, and the reason
-    (put("measures.0.estimate", 0.1), "monitor: MONITOR is reported with estimate 0.1, and"),
-    (put("measures.2.high", 0.99), "monitor: base is reported with high 0.99, and its answers"),
-    (put("measures.0.n", 24), "monitor: MONITOR is reported with n 24, and its answers give 20"),
-    (put("measures.1.low", None), "coverage is reported with low undefined, and its answers"),
-    (put("measures.3.measure", "best"), "monitor: its measures are not the study's, which are"),
-    (run(lambda run: run["measures"].pop()), "monitor: its measures are not the study's, which"),
-    (run(lambda run: run["measures"].append(run["measures"][0])), "are not the study's"),
-    (put("parameters.n_facts", 4), "its settings say n_facts=4, and its answers hold 8"),
-    (put("parameters.n_frames", 1), "its settings say n_frames=1, and its answers hold 2"),
+    (
+        put("measures.0.estimate", 0.1),
+        "monitor: MONITOR is reported with estimate 0.1, and",
+    ),
+    (
+        put("measures.2.high", 0.99),
+        "monitor: base is reported with high 0.99, and its answers",
+    ),
+    (
+        put("measures.0.n", 24),
+        "monitor: MONITOR is reported with n 24, and its answers give 20",
+    ),
+    (
+        put("measures.1.low", None),
+        "coverage is reported with low undefined, and its answers",
+    ),
+    (
+        put("measures.3.measure", "best"),
+        "monitor: its measures are not the study's, which are",
+    ),
+    (
+        run(lambda run: run["measures"].pop()),
+        "monitor: its measures are not the study's, which",
+    ),
+    (
+        run(lambda run: run["measures"].append(run["measures"][0])),
+        "are not the study's",
+    ),
+    (
+        put("parameters.n_facts", 4),
+        "its settings say n_facts=4, and its answers hold 8",
+    ),
+    (
+        put("parameters.n_frames", 1),
+        "its settings say n_frames=1, and its answers hold 2",
+    ),
     (put("parameters.n_bootstrap", 60), "monitor: coverage is reported with "),
-    (put("parameters.n_bootstrap", 10**9), "schema at runs/monitor/parameters/n_bootstrap"),
+    (
+        put("parameters.n_bootstrap", 10**9),
+        "schema at runs/monitor/parameters/n_bootstrap",
+    ),
     (put("parameters.match", "contains "), "monitor: There is no rule"),
     (put("parameters.alphas", [1, 0, 0]), "monitor: MONITOR is reported with estimate"),
     (put("parameters.seed", 3), "monitor: its manifest gives two seeds"),
@@ -230,12 +292,30 @@ MANIFESTS = [  # changes, and the reason
     (put("answers.sha256", "0" * 64), f"{FILE} has the SHA-256 "),
     (put("answers.rows", 3), "its manifest says 3 answers, and it holds 96"),
     (put("answers.file", "../../x"), "schema at runs/monitor/answers/file"),
-    (put("answers.file", "multiplicity/answers.parquet"), "once what it holds: see monitor/"),
-    (put("answers.file", "other/answers.parquet"), "see monitor/answers.parquet, other/"),
-    (put("dataset.checksum", 5), "does not fit the schema at runs/monitor/dataset/checksum"),
-    (put("parameters.\x1b[31m", {}), "schema at runs/monitor/parameters/[31m: {} is not valid"),
-    (put("user", "ann"), "schema at runs/monitor: Additional properties are not allowed"),
-    (run(lambda run: run.pop("dataset")), "runs/monitor: 'dataset' is a required property"),
+    (
+        put("answers.file", "multiplicity/answers.parquet"),
+        "once what it holds: see monitor/",
+    ),
+    (
+        put("answers.file", "other/answers.parquet"),
+        "see monitor/answers.parquet, other/",
+    ),
+    (
+        put("dataset.checksum", 5),
+        "does not fit the schema at runs/monitor/dataset/checksum",
+    ),
+    (
+        put("parameters.\x1b[31m", {}),
+        "schema at runs/monitor/parameters/[31m: {} is not valid",
+    ),
+    (
+        put("user", "ann"),
+        "schema at runs/monitor: Additional properties are not allowed",
+    ),
+    (
+        run(lambda run: run.pop("dataset")),
+        "runs/monitor: 'dataset' is a required property",
+    ),
     (put("format", 2), "it is of format 2, and this version of the package reads 1"),
     (put("format", 0), "it is of format 0, and this version of the package reads 1"),
     (
@@ -251,7 +331,9 @@ def test_a_changed_manifest_is_refused(shared, tmp_path, row):
     assert reason in refused(changed(shared, tmp_path, *changes))
 
 
-@pytest.mark.parametrize("change", [put("parameters.match", "contains"), put("seconds", 1.0)])
+@pytest.mark.parametrize(
+    "change", [put("parameters.match", "contains"), put("seconds", 1.0)]
+)
 def test_an_edit_that_changes_no_measure_is_refused(shared, packed, tmp_path, change):
     told = copy.deepcopy(shared.record)
     change(told)
@@ -268,8 +350,13 @@ def test_an_edit_that_changes_no_measure_is_refused(shared, packed, tmp_path, ch
 
 def test_intervals_drawn_in_an_older_way_are_drawn_anew(shared, tmp_path):
     """The measures are compared: an archive outlives a better interval, not a wrong figure."""
-    older = run(lambda run: run["versions"].pop("intervals")), put("measures.2.high", 0.99)
-    found = sharing.verify(changed(shared, tmp_path, *older))[0].record["runs"]["monitor"]
+    older = (
+        run(lambda run: run["versions"].pop("intervals")),
+        put("measures.2.high", 0.99),
+    )
+    found = sharing.verify(changed(shared, tmp_path, *older))[0].record["runs"][
+        "monitor"
+    ]
     today = shared.record["runs"]["monitor"]["measures"][2]
     assert 0.99 > today["high"] == pytest.approx(found["measures"][2]["high"])
     forged = changed(shared, tmp_path, *older, put("measures.0.estimate", 0.1))
@@ -298,7 +385,9 @@ def answers_of(shared, study="monitor"):
 def righted(answers):
     """Turn the first wrong answer in a base wording into a right one."""
     wrong = (answers["variant"] == "frame0") & (answers["text"] != "Fr")
-    return answers.assign(text=answers["text"].mask(answers.index == wrong.idxmax(), "Fr"))
+    return answers.assign(
+        text=answers["text"].mask(answers.index == wrong.idxmax(), "Fr")
+    )
 
 
 @pytest.mark.parametrize(
@@ -308,7 +397,11 @@ def righted(answers):
         (righted, True, "monitor: base is reported with estimate "),
         (lambda answers: answers.drop(columns="logprobs"), True, "monitor: "),
         (lambda answers: answers.assign(logprobs="none"), True, "monitor: "),
-        (lambda answers: answers.assign(variant=1), True, "monitor: its answers cannot be measu"),
+        (
+            lambda answers: answers.assign(variant=1),
+            True,
+            "monitor: its answers cannot be measu",
+        ),
     ],
 )
 def test_other_answers_are_refused(shared, tmp_path, change, sign, reason):
@@ -319,7 +412,9 @@ def test_other_answers_are_refused(shared, tmp_path, change, sign, reason):
 @pytest.mark.parametrize("study", sorted(STUDIES))
 def test_each_item_of_the_atlas_is_held_against_what_is_right(every, tmp_path, study):
     """Of two items, each counts the other's answer as right: sums may stay."""
-    column = {"knowledge_base": "answers", "multiplicity": "text"}.get(study, "continuation")
+    column = {"knowledge_base": "answers", "multiplicity": "text"}.get(
+        study, "continuation"
+    )
     answers = answers_of(every, study)
     right = answers[answers.get("correct", pd.Series(True, answers.index)).astype(bool)]
     said = right.drop_duplicates("item").set_index("item")[column][:2]
@@ -332,14 +427,19 @@ def test_each_item_of_the_atlas_is_held_against_what_is_right(every, tmp_path, s
 @pytest.mark.parametrize(
     ("column", "reason"),
     [
-        (pa.DictionaryArray.from_arrays(np.zeros(2**10, "int32"), ["x" * 2**11]), "of memory"),
+        (
+            pa.DictionaryArray.from_arrays(np.zeros(2**10, "int32"), ["x" * 2**11]),
+            "of memory",
+        ),
         (pa.array([["x" * 2**11] * 2**10]), "of memory"),
         (pa.array(np.zeros(2**18, "int8")), "of memory"),
         (pa.array([b"1234"], pa.binary(4)), "it holds bytes"),
     ],
     ids=["a text, often", "a list of them", "a number, often", "bytes"],
 )
-def test_a_small_file_of_a_large_table_is_refused(shared, tmp_path, monkeypatch, column, reason):
+def test_a_small_file_of_a_large_table_is_refused(
+    shared, tmp_path, monkeypatch, column, reason
+):
     monkeypatch.setattr(files, "IN_MEMORY", 2**20)
     stream = io.BytesIO()
     pq.write_table(pa.table({"item": column}), stream, write_statistics=False)
@@ -371,16 +471,34 @@ def member(name, data=b""):
         ),
         (lambda all_: all_[1:2], "it holds no manifest.json"),
         (lambda all_: [*all_, all_[0]], "is there twice"),
-        (lambda all_: [*all_, member("../x.py", b"import os")], "it holds: see ../x.py"),
+        (
+            lambda all_: [*all_, member("../x.py", b"import os")],
+            "it holds: see ../x.py",
+        ),
         (lambda all_: [*all_, member("x/")], "its member 'x/' is no plain file"),
-        (lambda all_: [(linked(info), data) for info, data in all_], "is no plain file"),
-        (lambda all_: [(compressed(info), data) for info, data in all_], "is compressed, as"),
+        (
+            lambda all_: [(linked(info), data) for info, data in all_],
+            "is no plain file",
+        ),
+        (
+            lambda all_: [(compressed(info), data) for info, data in all_],
+            "is compressed, as",
+        ),
         (lambda all_: [member(f"{n}") for n in range(101)], "it has 101 members"),
         (lambda _: [("manifest.json", b"{")], "its manifest.json is not JSON"),
-        (lambda _: [("manifest.json", b"[" * 10**5)], "its manifest.json cannot be read"),
-        (lambda _: [("manifest.json", b'{"format": NaN}')], "its manifest.json is not JSON"),
+        (
+            lambda _: [("manifest.json", b"[" * 10**5)],
+            "its manifest.json cannot be read",
+        ),
+        (
+            lambda _: [("manifest.json", b'{"format": NaN}')],
+            "its manifest.json is not JSON",
+        ),
         (lambda _: [("manifest.json", b"[]")], "does not fit the schema at its top"),
-        (lambda _: [("manifest.json", b"\xff\xfe\xff")], "its manifest.json is not JSON"),
+        (
+            lambda _: [("manifest.json", b"\xff\xfe\xff")],
+            "its manifest.json is not JSON",
+        ),
     ],
 )
 def test_strange_members_are_refused(packed, tmp_path, change, reason):
@@ -409,7 +527,10 @@ def encrypted(data):
     ("change", "reason"),
     [
         (encrypted, "is encrypted, password required"),
-        *((lambda data, n=n: data[:n], "it is no whole zip archive") for n in (0, 1000, -100)),
+        *(
+            (lambda data, n=n: data[:n], "it is no whole zip archive")
+            for n in (0, 1000, -100)
+        ),
     ],
 )
 def test_an_encrypted_or_truncated_file_is_refused(packed, tmp_path, change, reason):
@@ -427,14 +548,22 @@ def test_a_missing_file_is_refused_and_a_huge_one_unread(packed, monkeypatch, tm
 
 @pytest.mark.parametrize(
     ("name", "value", "drawn", "others"),
-    [("n_facts", 3, 6, 0), ("relations", ["P17", "P30"], 4, 2), ("n_facts", 0, None, 0)],
+    [
+        ("n_facts", 3, 6, 0),
+        ("relations", ["P17", "P30"], 4, 2),
+        ("n_facts", 0, None, 0),
+    ],
 )
 def test_other_questions_of_the_atlas_than_the_settings_draw_are_refused(
     measured, tmp_path, name, value, drawn, others
 ):
-    path = changed(sharing.describe(measured), tmp_path, put(f"parameters.{name}", value))
+    path = changed(
+        sharing.describe(measured), tmp_path, put(f"parameters.{name}", value)
+    )
     said = refused(path)
-    assert drawn is None or f"its settings draw {drawn} questions from the atlas" in said
+    assert (
+        drawn is None or f"its settings draw {drawn} questions from the atlas" in said
+    )
     assert f"about 4, {others} of which are not among them" in said
 
 
@@ -444,18 +573,30 @@ def test_other_questions_of_the_atlas_than_the_settings_draw_are_refused(
 def test_runs_of_different_weights_are_not_mixed(tmp_path):
     folder = saved(tmp_path)
     amend(folder, "monitor", weights_sha="another")
-    with pytest.raises(UserError, match="are of different weights: run the older studies again"):
+    with pytest.raises(
+        UserError, match="are of different weights: run the older studies again"
+    ):
         sharing.describe(folder)
     assert list(sharing.describe(folder / "monitor").record["runs"]) == ["monitor"]
 
 
 HARM = {  # what is done to the folder of a run, and what is said of it
     "There is no folder": lambda folder: shutil.rmtree(folder),
-    "holds no finished run of a study": lambda folder: shutil.rmtree(folder / "monitor"),
-    "is a run of atlas: give one of monitor": lambda folder: said(folder, chapter="atlas"),
-    r"run\.json is damaged": lambda folder: (folder / "monitor/run.json").write_text("{"),
-    "is damaged": lambda folder: (folder / "monitor/run.json").write_text('{"chapter": "monitor"}'),
-    "holds no answers.parquet": lambda folder: (folder / "monitor/answers.parquet").unlink(),
+    "holds no finished run of a study": lambda folder: shutil.rmtree(
+        folder / "monitor"
+    ),
+    "is a run of atlas: give one of monitor": lambda folder: said(
+        folder, chapter="atlas"
+    ),
+    r"run\.json is damaged": lambda folder: (folder / "monitor/run.json").write_text(
+        "{"
+    ),
+    "is damaged": lambda folder: (folder / "monitor/run.json").write_text(
+        '{"chapter": "monitor"}'
+    ),
+    "holds no answers.parquet": lambda folder: (
+        folder / "monitor/answers.parquet"
+    ).unlink(),
 }
 
 
@@ -479,11 +620,15 @@ def test_the_bundled_archives_and_the_schema_are_good(root):
     for path in found:
         assert sharing.verify(path)[1]
         assert path.stat().st_size < 2**21  # the whole folder is a few megabytes
-    assert json.loads((root / "results" / "schema.json").read_text())["properties"]["format"] == {
-        "const": record.FORMAT
-    }
+    assert json.loads((root / "results" / "schema.json").read_text())["properties"][
+        "format"
+    ] == {"const": record.FORMAT}
 
 
 def test_every_measure_says_what_it_means():
-    assert all(measure.meaning for study in STUDIES.values() for measure in study.MEASURES)
-    assert len({measure.meaning for measure in monitor.MEASURES}) == len(monitor.MEASURES)
+    assert all(
+        measure.meaning for study in STUDIES.values() for measure in study.MEASURES
+    )
+    assert len({measure.meaning for measure in monitor.MEASURES}) == len(
+        monitor.MEASURES
+    )

@@ -27,7 +27,9 @@ WRITERS = [  # what writes something of a run into a folder, and the sentence
     (lambda _, to: tables.export(TABLE, "t", to), "t.csv cannot be written"),
     (lambda _, to: findings.Findings().summary(to), "findings.json cannot be written"),
     (
-        lambda _, to: probing.score(tiny.language_model("llama"), PROBES, to, progress=False),
+        lambda _, to: probing.score(
+            tiny.language_model("llama"), PROBES, to, progress=False
+        ),
         r"cache folder .* cannot be written",
     ),
     (lambda run, to: card.write(run.record, to), FOLDER),
@@ -42,7 +44,9 @@ WRITERS = [  # what writes something of a run into a folder, and the sentence
 
 
 @pytest.mark.parametrize(("write", "sentence"), WRITERS)
-def test_a_folder_that_cannot_be_written_is_one_sentence(shared, tmp_path, write, sentence):
+def test_a_folder_that_cannot_be_written_is_one_sentence(
+    shared, tmp_path, write, sentence
+):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UserError, match=sentence) as told:
         write(shared, tmp_path / "file")

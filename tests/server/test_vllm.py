@@ -52,7 +52,9 @@ def list_probes() -> pd.DataFrame:
     facts = datasets.load("atlas", ["P17", "P36"], seed=1)
     sides = dict(list(lists.split(facts, seed=1).groupby("role")))
     tests = sides["test"].groupby("relation").head(3)
-    return lists.ic_lke(tests, sides["example"], lists.choices(tests, facts, 40, 1), 30, seed=1)
+    return lists.ic_lke(
+        tests, sides["example"], lists.choices(tests, facts, 40, 1), 30, seed=1
+    )
 
 
 def largest(left: pd.Series, right: pd.Series) -> float:
@@ -66,7 +68,9 @@ def largest(left: pd.Series, right: pd.Series) -> float:
 def test_scores_are_those_of_the_model_at_hand(served, at_hand, make, record_property):
     assert served.model.ways == ("nodes", "prompt_logprobs")
     probes = make()
-    found, wanted = (probing.score(lm, probes, progress=False) for lm in (served, at_hand))
+    found, wanted = (
+        probing.score(lm, probes, progress=False) for lm in (served, at_hand)
+    )
     difference = largest(found["logprobs"], wanted["logprobs"])
     record_property("difference", difference)
     assert difference <= TOLERANCE
@@ -77,7 +81,9 @@ def test_scores_are_those_of_the_model_at_hand(served, at_hand, make, record_pro
 @pytest.mark.parametrize("stop", [("\n",), ()])
 def test_texts_are_those_of_the_model_at_hand(served, at_hand, stop):
     probes = monitor_probes()
-    asked = dict(max_new_tokens=12, stop=stop, anchors=probes["continuation"], progress=False)
+    asked = dict(
+        max_new_tokens=12, stop=stop, anchors=probes["continuation"], progress=False
+    )
     found, wanted = (probing.generate(lm, probes, **asked) for lm in (served, at_hand))
     for column in ("logprobs", "anchor_logprobs"):
         assert largest(found[column], wanted[column]) <= TOLERANCE
@@ -85,7 +91,9 @@ def test_texts_are_those_of_the_model_at_hand(served, at_hand, stop):
     pd.testing.assert_frame_equal(found[kept], wanted[kept])
 
 
-@pytest.mark.parametrize(("chapter", "given"), [("monitor", FEW), ("latent_knowledge", LISTS)])
+@pytest.mark.parametrize(
+    ("chapter", "given"), [("monitor", FEW), ("latent_knowledge", LISTS)]
+)
 def test_a_chapter_runs_whole(server, tmp_path, chapter, given):
     folder = chapters.run(chapter, server.address, given, tmp_path)
     told = runs.manifest(folder)
@@ -103,7 +111,9 @@ def test_a_server_killed_in_the_middle_is_started_again(tmp_path, monkeypatch):
     with VllmServer(MODEL, log) as server:
         whole = chapters.run("monitor", server.address, FEW, tmp_path / "whole")
         cache = tmp_path / "cut" / whole.parent.name / "cache"
-        threading.Thread(target=_kill_once_there_is, args=(cache, server), daemon=True).start()
+        threading.Thread(
+            target=_kill_once_there_is, args=(cache, server), daemon=True
+        ).start()
         with pytest.raises(UserError, match=r"cannot be reached|cut the connection"):
             chapters.run("monitor", server.address, FEW, tmp_path / "cut")
         kept = sum(file.stat().st_size for file in cache.glob("answers-*.parquet"))

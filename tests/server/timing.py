@@ -1,8 +1,9 @@
 """Time scoring by vLLM beside scoring at hand: ``python -m tests.server.timing``.
 
 The same probes, one thread each, the two in turn; medians and their ratio go to
-``tests/server/results/scoring.json``. Processor seconds stand beside seconds by the clock, for a
-machine that has other work; a server's tokens are those that its own counters tell.
+``tests/server/results/scoring.json``. Processor seconds stand beside seconds by the
+clock, for a machine that has other work; a server's tokens are those that its own
+counters tell.
 """
 
 import argparse
@@ -37,7 +38,9 @@ def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
     for name, make in WORKLOADS.items():
         probes = make()
         ways = {"server": served, "here": at_hand}
-        found = {way: probing.score(lm, probes, progress=False) for way, lm in ways.items()}
+        found = {
+            way: probing.score(lm, probes, progress=False) for way, lm in ways.items()
+        }
         times: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
         counted = []
         for _ in range(repeats):
@@ -47,7 +50,9 @@ def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
                 tokens.forget()
                 who = server if way == "server" else None
                 times[way].append(_timed(partial(_score, lm, probes), who))
-            counted.append({name: server.tokens()[name] - before[name] for name in before})
+            counted.append(
+                {name: server.tokens()[name] - before[name] for name in before}
+            )
         row = {"workload": name, **probing.work(at_hand, probes)}
         for way, taken in times.items():
             wall, processor = zip(*taken)
@@ -58,9 +63,13 @@ def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
             at = kind == "processor_seconds"
             ratio = statistics.median(a[at] / b[at] for a, b in pairs)
             row[f"server_over_here_{kind}"] = round(ratio, 2)
-        asked, kept = (round(statistics.median(c[k] for c in counted)) for k in ("asked", "kept"))
+        asked, kept = (
+            round(statistics.median(c[k] for c in counted)) for k in ("asked", "kept")
+        )
         row |= {"server_tokens_sent": asked, "server_tokens_computed": asked - kept}
-        row["max_abs_diff"] = largest(found["server"]["logprobs"], found["here"]["logprobs"])
+        row["max_abs_diff"] = largest(
+            found["server"]["logprobs"], found["here"]["logprobs"]
+        )
         rows.append(row)
     return rows
 
@@ -69,7 +78,9 @@ def _score(lm: models.LanguageModel, probes: pd.DataFrame) -> None:
     probing.score(lm, probes, progress=False)
 
 
-def _timed(work: Callable[[], None], server: VllmServer | None = None) -> tuple[float, float]:
+def _timed(
+    work: Callable[[], None], server: VllmServer | None = None
+) -> tuple[float, float]:
     """Return seconds by the clock, and the processor's of this process and of a server at work.
 
     (A server that waits spins: its seconds count only where it is asked.)

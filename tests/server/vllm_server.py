@@ -15,7 +15,10 @@ from helpers.models.checkpoints import WEIGHTS
 
 PYTHON = "SERVER_PYTHON"  # in the environment: the interpreter that has vLLM
 START_SECONDS = 600
-METRICS = {"asked": "vllm:prompt_tokens_total", "kept": "vllm:prompt_tokens_cached_total"}
+METRICS = {
+    "asked": "vllm:prompt_tokens_total",
+    "kept": "vllm:prompt_tokens_cached_total",
+}
 
 
 class VllmServer:
@@ -33,10 +36,26 @@ class VllmServer:
 
     def __enter__(self) -> "VllmServer":
         command = [os.environ[PYTHON], "-m", "vllm.entrypoints.openai.api_server"]
-        command += ["--model", str(WEIGHTS / self.model), "--served-model-name", self.model]
-        command += ["--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32"]
-        command += ["--enforce-eager"]  # compiling would take longer than all there is to score
-        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+        command += [
+            "--model",
+            str(WEIGHTS / self.model),
+            "--served-model-name",
+            self.model,
+        ]
+        command += [
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+            "--dtype",
+            "float32",
+        ]
+        command += [
+            "--enforce-eager"
+        ]  # compiling would take longer than all there is to score
+        cores = (
+            sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+        )
         settings = {
             "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
             "VLLM_CPU_OMP_THREADS_BIND": str(cores[-1]),
@@ -47,7 +66,11 @@ class VllmServer:
         }
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env=os.environ | settings, start_new_session=True
+                command,
+                stdout=log,
+                stderr=log,
+                env=os.environ | settings,
+                start_new_session=True,
             )
         end = time.monotonic() + START_SECONDS
         while not self._healthy():
@@ -72,13 +95,16 @@ class VllmServer:
         """Return how many prompt tokens it was sent so far, and how many its cache held."""
         text = httpx2.get(f"{self.url}/metrics", trust_env=False).text
         lines = {
-            key: re.search(rf"^{name}{{.*}} (\S+)", text, re.M) for key, name in METRICS.items()
+            key: re.search(rf"^{name}{{.*}} (\S+)", text, re.M)
+            for key, name in METRICS.items()
         }
         return {key: int(float(line[1])) for key, line in lines.items()}
 
     def forget(self) -> None:
         """Empty the server's prefix cache."""
-        httpx2.post(f"{self.url}/reset_prefix_cache", trust_env=False).raise_for_status()
+        httpx2.post(
+            f"{self.url}/reset_prefix_cache", trust_env=False
+        ).raise_for_status()
 
     def processor_seconds(self) -> float:
         """Return the processor time of the server's processes (Linux)."""
@@ -96,7 +122,9 @@ class VllmServer:
         """Return the versions of what serves."""
         names = ["vllm-cpu", "torch", "transformers"]
         code = f"from importlib.metadata import version as v; print(*map(v, {names!r}))"
-        told = subprocess.check_output([os.environ[PYTHON], "-c", code], text=True).split()
+        told = subprocess.check_output(
+            [os.environ[PYTHON], "-c", code], text=True
+        ).split()
         return dict(zip(names, told)) | {"python": sys.version.split()[0]}
 
     def _healthy(self) -> bool:

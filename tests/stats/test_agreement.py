@@ -22,7 +22,9 @@ def _both_vary(values):
 def test_kappa_is_that_of_scikit_learn(rows):
     values = np.array(rows, dtype=int)
     assume(_both_vary(values))
-    assert agreement.kappa(values) == pytest.approx(cohen_kappa_score(*values.T), abs=1e-12)
+    assert agreement.kappa(values) == pytest.approx(
+        cohen_kappa_score(*values.T), abs=1e-12
+    )
 
 
 def test_where_both_say_the_same_of_all():

@@ -20,7 +20,9 @@ def drawn(seed, relations=6, each=8, models=2, starts=3, prompts=1, **spread):
     values = np.zeros(shape)
     for effect, size in spread.items():
         if effect == "r":
-            part = np.repeat(chance.normal(0, size, relations), each)[:, None, None, None]
+            part = np.repeat(chance.normal(0, size, relations), each)[
+                :, None, None, None
+            ]
         else:
             part = chance.normal(0, size, [n[a] if a in effect else 1 for a in "fmsp"])
         values = values + part
@@ -28,8 +30,8 @@ def drawn(seed, relations=6, each=8, models=2, starts=3, prompts=1, **spread):
 
 
 def test_by_hand():
-    # Two facts, two models: the table 4 2 / 1 1 has grand mean 2, facts 1 and -1, models .5 and
-    # -.5, and .5, -.5, -.5, .5 left: mean squares 4, 1 and 1.
+    # Two facts, two models: the table 4 2 / 1 1 has grand mean 2, facts 1 and -1,
+    # models .5 and
     values = np.array([[4.0, 2.0], [1.0, 1.0]])[:, :, None, None]
     found = anova(values, np.array([2]), ["f", "m", "fm"])
     assert {name: float(value) for name, value in found.items()} == {
@@ -68,7 +70,16 @@ def test_it_is_what_restricted_maximum_likelihood_gives(seed):
 
 
 def test_planted_components_are_found_on_average():
-    spread = {"r": 0.5, "f": 1.0, "m": 0.4, "ms": 0.3, "fm": 0.6, "p": 0.3, "fp": 0.5, "fmsp": 0.7}
+    spread = {
+        "r": 0.5,
+        "f": 1.0,
+        "m": 0.4,
+        "ms": 0.3,
+        "fm": 0.6,
+        "p": 0.3,
+        "fp": 0.5,
+        "fmsp": 0.7,
+    }
     effects = ["f", "m", "ms", "fm", "fms", "p", "fp", "mp", "msp", "fmp", "fmsp"]
     draws = [drawn(seed, prompts=4, **spread) for seed in range(300)]
     values, sizes = np.stack([values for values, _ in draws]), draws[0][1]

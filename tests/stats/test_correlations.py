@@ -23,7 +23,10 @@ def test_correlation_agrees_with_scipy(method):
         interval = theirs.confidence_interval()
         assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
     else:
-        assert found.low < stats.correlation(scipy.stats.rankdata(x), scipy.stats.rankdata(y)).low
+        assert (
+            found.low
+            < stats.correlation(scipy.stats.rankdata(x), scipy.stats.rankdata(y)).low
+        )
 
 
 def test_correlation_at_its_edges():
@@ -86,7 +89,11 @@ def test_what_cannot_be_is_refused(call, sentence):
 @given(st.integers(0, 200), st.integers(2, 5))
 def test_each_is_the_correlation_of_the_rest(seed, k):
     generator = np.random.default_rng(seed)
-    x, y, groups = generator.normal(size=20), generator.normal(size=20), np.arange(20) % k
+    x, y, groups = (
+        generator.normal(size=20),
+        generator.normal(size=20),
+        np.arange(20) % k,
+    )
     found = stats.without_each(x, y, groups)
     assert found["without"].tolist() == list(range(k))
     for row in found.itertuples():
@@ -97,6 +104,8 @@ def test_each_is_the_correlation_of_the_rest(seed, k):
 
 def test_left_out_ranks_and_missing_numbers():
     x, y = [1, 2, 3, 4, np.nan], [1, 4, 9, 16, 0]
-    found = stats.without_each(x, y, ["a", "a", "b", "b", "c"], "spearman").set_index("without")
+    found = stats.without_each(x, y, ["a", "a", "b", "b", "c"], "spearman").set_index(
+        "without"
+    )
     assert found.loc["c", "r"] == pytest.approx(1)
     assert found["n"].to_dict() == {"a": 2, "b": 2, "c": 4}

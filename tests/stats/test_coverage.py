@@ -1,8 +1,8 @@
 """Do intervals hold what they promise? Simulated studies whose truth is known.
 
-Each study is 500 synthetic data sets of facts that cluster in relations of unequal size, each
-relation with a rate of its own. The truth is that of the relations at hand, as the chapters report
-it; a 95 % interval must cover it in 93 to 97 % of data sets.
+Each study is 500 synthetic data sets of facts that cluster in relations of unequal
+size, each relation with a rate of its own. The truth is that of the relations at hand,
+as the chapters report it; a 95 % interval must cover it in 93 to 97 % of data sets.
 """
 
 from functools import partial
@@ -43,7 +43,9 @@ def difference_of_pairs(generator, seed):
     hard = generator.normal(size=len(LABELS))
     first = hard + gains[LABELS] + generator.normal(0, 0.5, len(LABELS))
     second = hard + generator.normal(0, 0.5, len(LABELS))
-    found = stats.paired_difference(first, second, strata=LABELS, n_resamples=400, seed=seed)
+    found = stats.paired_difference(
+        first, second, strata=LABELS, n_resamples=400, seed=seed
+    )
     return covered(found, np.average(gains, weights=SIZES))
 
 
@@ -65,7 +67,9 @@ def ratio_of_sums(generator, seed):
     return covered(found, np.average(shares, weights=SIZES))
 
 
-@pytest.mark.parametrize("simulate", [difference_of_pairs, five_facts_a_relation, ratio_of_sums])
+@pytest.mark.parametrize(
+    "simulate", [difference_of_pairs, five_facts_a_relation, ratio_of_sums]
+)
 def test_a_bootstrap_interval_covers_as_it_says(simulate):
     assert 0.93 <= study(simulate, seed=1) <= 0.97
 
@@ -89,17 +93,22 @@ def test_relations_that_were_not_asked_are_not_covered_unless_whole_ones_are_dra
 
     def within(generator, seed):
         hits, _ = marks(generator)
-        return covered(stats.bootstrap(hits, strata=LABELS, n_resamples=200, seed=seed), 0.5)
+        return covered(
+            stats.bootstrap(hits, strata=LABELS, n_resamples=200, seed=seed), 0.5
+        )
 
     def whole(generator, seed):
         hits, _ = marks(generator)
-        return covered(stats.bootstrap_groups(hits[:, None], LABELS, stats.mean, 200, seed), 0.5)
+        return covered(
+            stats.bootstrap_groups(hits[:, None], LABELS, stats.mean, 200, seed), 0.5
+        )
 
     assert study(within, seed=3) < 0.8
     assert 0.92 <= study(whole, seed=3) <= 0.98
 
 
-# Facts in each relation, from one on: what `n_facts`, `relations` and the facts that count make.
+# Facts in each relation, from one on: what `n_facts`, `relations` and the facts that
+# count make.
 DESIGNS = {
     "30 x 1": [1] * 30,
     "27 of 1 or 2": [1] * 14 + [2] * 13,
@@ -143,7 +152,8 @@ def ratios(generator, labels):
 def design(sizes, n_sets, draw, statistic=stats.mean, n_resamples=1000):
     """Return how often intervals cover, and how often equal models differ, of sets with either.
 
-    Relations have rates of their own; two models that are equal know each fact by the same chance.
+    Relations have rates of their own; two models that are equal know each fact by the
+    same chance.
     """
     labels = np.repeat(np.arange(len(sizes)), sizes)
     generator, covers, differs = np.random.default_rng(4), [], []
@@ -170,7 +180,9 @@ def test_any_number_of_facts_a_relation_is_covered_or_has_no_interval(name, n_se
     covers, differs = design(DESIGNS[name], n_sets, partial(shares, known=(2, 2)))
     room = 2 * np.sqrt(0.05 * 0.95 / n_sets)  # the simulation's own error
     assert covers >= 0.93 - room
-    assert covers <= 0.97 + room or sum(DESIGNS[name]) < 20  # few answers make few intervals
+    assert (
+        covers <= 0.97 + room or sum(DESIGNS[name]) < 20
+    )  # few answers make few intervals
     assert differs <= 0.06 + room
 
 
@@ -180,10 +192,13 @@ def test_any_number_of_facts_a_relation_is_covered_or_has_no_interval(name, n_se
 def test_high_rates_and_ratios_are_covered_and_equal_ones_not_told_apart(name, kind):
     """Rates of 0.95 on average: a sample of hits alone has Wilson's interval, which is wide.
 
-    The least is 0.92, of 110 facts in 102 relations: percentiles of few misses are short above.
+    The least is 0.92, of 110 facts in 102 relations: percentiles of few misses are
+    short above.
     """
     draw, more = (
-        (ratios, (ratio, 500)) if kind == "ratios" else (partial(shares, known=(20, 1)), ())
+        (ratios, (ratio, 500))
+        if kind == "ratios"
+        else (partial(shares, known=(20, 1)), ())
     )
     covers, differs = design(DESIGNS[name], 800, draw, *more)
     room = 2 * np.sqrt(0.05 * 0.95 / 800)
@@ -194,7 +209,9 @@ def test_high_rates_and_ratios_are_covered_and_equal_ones_not_told_apart(name, k
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [[1] * 30, [2] * 10, [3] * 6, [1, 2, 3, 5, 8, 12, 15] * 2, SIZES])
+@pytest.mark.parametrize(
+    "sizes", [[1] * 30, [2] * 10, [3] * 6, [1, 2, 3, 5, 8, 12, 15] * 2, SIZES]
+)
 def test_a_mean_over_small_relations_is_covered(sizes):
     labels = np.repeat(np.arange(len(sizes)), sizes)
 
@@ -202,7 +219,9 @@ def test_a_mean_over_small_relations_is_covered(sizes):
         rates = generator.beta(2, 2, len(sizes))
         hits = (generator.random(len(labels)) < rates[labels]).astype(float)
         table = pd.DataFrame({"relation": labels, "hit": hits})
-        found = stats.intervals(table, {"rate": (["hit"], stats.mean)}, n_resamples=300, seed=seed)
+        found = stats.intervals(
+            table, {"rate": (["hit"], stats.mean)}, n_resamples=300, seed=seed
+        )
         return covered(found.iloc[-1], rates.mean())
 
     assert 0.92 <= study(simulate, seed=5) <= 0.985

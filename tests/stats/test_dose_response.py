@@ -60,7 +60,9 @@ def test_no_slope_is_seldom_called_one():
 
 
 def test_dummies_agree_where_relations_are_large():
-    known, exposures, relation = _simulate(np.random.default_rng(1), relations=4, size=150)
+    known, exposures, relation = _simulate(
+        np.random.default_rng(1), relations=4, size=150
+    )
     found = dose_response.slope(known, exposures, relation)
     columns = [np.log2(1 + exposures), *(relation == r for r in range(4))]
     fit = sm.Logit(known, np.column_stack(columns).astype(float)).fit(disp=0)
@@ -75,7 +77,9 @@ def test_relations_without_variation_are_left_out():
     assert nothing.n == 0
 
 
-@pytest.mark.parametrize(("known", "sign"), [([0, 0, 1, 1] * 3, 1), ([1, 1, 0, 0] * 3, -1)])
+@pytest.mark.parametrize(
+    ("known", "sign"), [([0, 0, 1, 1] * 3, 1), ([1, 1, 0, 0] * 3, -1)]
+)
 def test_facts_parted_without_exception_have_no_finite_slope(known, sign):
     found = dose_response.slope(known, [0, 1, 2, 4] * 3, np.repeat([1, 2, 3], 4))
     assert found.estimate == sign * np.inf
@@ -85,7 +89,10 @@ def test_facts_parted_without_exception_have_no_finite_slope(known, sign):
 
 def test_the_half_dose_covers_the_planted_one():
     random = np.random.default_rng(8)
-    drawn = [_simulate(random, relations=15, size=10, beta=0.5, spread=0.3) for _ in range(150)]
+    drawn = [
+        _simulate(random, relations=15, size=10, beta=0.5, spread=0.3)
+        for _ in range(150)
+    ]
     found = [dose_response.half_dose(*one) for one in drawn]
     inside = np.mean([one.low <= 2 ** (2 / 0.5) - 1 <= one.high for one in found])
     assert 0.9 <= inside <= 0.995
@@ -93,10 +100,14 @@ def test_the_half_dose_covers_the_planted_one():
 
 def test_where_there_is_no_half_dose():
     flat = dose_response.half_dose([1, 0, 1, 0], [0, 0, 4, 4], list("abcd"))
-    falls = dose_response.half_dose([1, 1, 0, 1, 0, 0, 1, 0], [0, 0, 0, 0, 4, 4, 4, 4], range(8))
+    falls = dose_response.half_dose(
+        [1, 1, 0, 1, 0, 0, 1, 0], [0, 0, 0, 0, 4, 4, 4, 4], range(8)
+    )
     same = dose_response.half_dose([1, 1, 1], [0, 1, 2], list("abc"))
     assert all(np.isnan(one.estimate) for one in (flat, falls, same))
-    eager = dose_response.half_dose([1, 1, 1, 0, 1, 1, 1, 1, 0], [0] * 4 + [4] * 5, range(9))
+    eager = dose_response.half_dose(
+        [1, 1, 1, 0, 1, 1, 1, 1, 0], [0] * 4 + [4] * 5, range(9)
+    )
     assert eager.estimate == 0 or np.isnan(eager.estimate)
 
 

@@ -28,12 +28,24 @@ def test_intervals_by_relation(table, measures):
     found = stats.intervals(table, measures, n_resamples=200)
     assert len(found) == 2 * (3 + 2)
     rows = found[found["measure"] == "ratio"].set_index("relation")
-    by_hand = {r: g["top"].sum() / g["bottom"].sum() for r, g in table.groupby("relation")}
+    by_hand = {
+        r: g["top"].sum() / g["bottom"].sum() for r, g in table.groupby("relation")
+    }
     for relation, value in by_hand.items():
         assert rows.loc[relation, "estimate"] == pytest.approx(value)
-    assert rows.loc["all", "estimate"] == pytest.approx(table["top"].sum() / table["bottom"].sum())
-    assert rows.loc["mean", "estimate"] == pytest.approx(np.mean(list(by_hand.values())))
-    assert rows["n"].to_dict() == {"P17": 30, "P36": 10, "P37": 1, "all": 41, "mean": 41}
+    assert rows.loc["all", "estimate"] == pytest.approx(
+        table["top"].sum() / table["bottom"].sum()
+    )
+    assert rows.loc["mean", "estimate"] == pytest.approx(
+        np.mean(list(by_hand.values()))
+    )
+    assert rows["n"].to_dict() == {
+        "P17": 30,
+        "P36": 10,
+        "P37": 1,
+        "all": 41,
+        "mean": 41,
+    }
     assert np.isnan(rows.loc["P37", "low"])
     inside = rows.drop(index="P37")
     assert (inside["low"] < inside["estimate"]).all()
@@ -42,7 +54,9 @@ def test_intervals_by_relation(table, measures):
 
 def test_a_relations_interval_depends_on_itself_alone(table, measures):
     whole = stats.intervals(table, measures, n_resamples=100)
-    mixed = stats.intervals(table.sample(frac=1, random_state=2), measures, n_resamples=100)
+    mixed = stats.intervals(
+        table.sample(frac=1, random_state=2), measures, n_resamples=100
+    )
     pd.testing.assert_frame_equal(whole, mixed)
     part = stats.intervals(table[table["relation"] == "P36"], measures, n_resamples=100)
     pd.testing.assert_frame_equal(
@@ -52,8 +66,12 @@ def test_a_relations_interval_depends_on_itself_alone(table, measures):
 
 
 def test_another_seed_draws_every_relation_anew(table, measures):
-    one, other = (stats.intervals(table, measures, n_resamples=50, seed=s) for s in (0, 1))
-    assert (one["low"] != other["low"]).all()  # not a number, for one fact alone, differs too
+    one, other = (
+        stats.intervals(table, measures, n_resamples=50, seed=s) for s in (0, 1)
+    )
+    assert (
+        one["low"] != other["low"]
+    ).all()  # not a number, for one fact alone, differs too
     assert one["estimate"].equals(other["estimate"])
 
 
@@ -83,16 +101,22 @@ def test_intervals_of_nothing(table, measures):
 
 def test_strata_within_groups_narrow_intervals():
     hits = np.repeat([0.0, 1.0], 40)
-    table = pd.DataFrame({"way": "list", "relation": hits, "hit": [1.0, *hits[1:-1], 0.0]})
+    table = pd.DataFrame(
+        {"way": "list", "relation": hits, "hit": [1.0, *hits[1:-1], 0.0]}
+    )
     rates = {"rate": (["hit"], stats.mean)}
     loose = stats.intervals(table, rates, by="way")
     tight = stats.intervals(table, rates, by="way", strata="relation")
     assert loose["estimate"].eq(0.5).all()
     assert (loose["high"] - loose["low"]).iloc[:2].gt(0.1).all()
     widths = [each["high"] - each["low"] for each in (tight, loose)]
-    assert (widths[0] < 0.6 * widths[1]).iloc[:2].all()  # facts of one relation are nearly alike
+    assert (
+        (widths[0] < 0.6 * widths[1]).iloc[:2].all()
+    )  # facts of one relation are nearly alike
     with pytest.raises(UserError, match="lacks the column relation"):
-        stats.intervals(table.drop(columns="relation"), rates, by="way", strata="relation")
+        stats.intervals(
+            table.drop(columns="relation"), rates, by="way", strata="relation"
+        )
 
 
 def test_centred_means_do_not_move(table, measures):
@@ -103,18 +127,27 @@ def test_centred_means_do_not_move(table, measures):
 
 
 ITEMS = pd.DataFrame(
-    {"kind": ["b", "b", "a", "b"], "hit": [1.0, 0.0, 1.0, 1.0], "size": [0.5, 1.5, 2.0, 4.0]}
+    {
+        "kind": ["b", "b", "a", "b"],
+        "hit": [1.0, 0.0, 1.0, 1.0],
+        "size": [0.5, 1.5, 2.0, 4.0],
+    }
 )
 
 
 def test_shares_get_wilsons_interval_and_other_numbers_a_bootstrap():
     found = stats.averages(ITEMS, ["hit", "size"], by="kind", seed=3)
-    groups = {"b": ITEMS.loc[[0, 1, 3], "size"], "a": ITEMS.loc[[2], "size"]}  # as they appear
+    groups = {
+        "b": ITEMS.loc[[0, 1, 3], "size"],
+        "a": ITEMS.loc[[2], "size"],
+    }  # as they appear
     assert found["kind"].tolist() == ["b", "b", "a", "a"]
     for (kind, sizes), hits in zip(groups.items(), (2, 1)):
         share, size = found[found["kind"] == kind].iloc[:, 2:].to_numpy().tolist()
         assert share == pytest.approx(stats.wilson(hits, len(sizes)))
-        assert size == pytest.approx(stats.bootstrap(sizes, n_resamples=1000, seed=3), nan_ok=True)
+        assert size == pytest.approx(
+            stats.bootstrap(sizes, n_resamples=1000, seed=3), nan_ok=True
+        )
 
 
 def test_no_items_have_no_groups_and_undefined_averages():
@@ -156,17 +189,29 @@ def test_tables_of_shares_of_all_have_wilsons_intervals():
     found = stats.intervals(table, {"rate": (["hit"], stats.mean)}, n_resamples=20)
     rows = found.set_index("relation")
     for name, n in {"a": 1, "b": 3, "c": 6, "all": 10, "mean": 6}.items():
-        assert rows.loc[name, ["low", "high"]].tolist() == pytest.approx(stats.wilson(n, n)[1:3])
-    one = stats.intervals(table.assign(hit=[0.0] + [1.0] * 9), {"rate": (["hit"], stats.mean)})
+        assert rows.loc[name, ["low", "high"]].tolist() == pytest.approx(
+            stats.wilson(n, n)[1:3]
+        )
+    one = stats.intervals(
+        table.assign(hit=[0.0] + [1.0] * 9), {"rate": (["hit"], stats.mean)}
+    )
     rows = one.set_index("relation")
-    assert rows.loc["c", ["low", "high"]].tolist() == pytest.approx(stats.wilson(6, 6)[1:3])
+    assert rows.loc["c", ["low", "high"]].tolist() == pytest.approx(
+        stats.wilson(6, 6)[1:3]
+    )
     assert rows.loc["all", "low"] < 0.9 < rows.loc["all", "high"]
 
 
 def test_what_cannot_be_is_refused(measures):
     for call, sentence in (
-        (lambda: stats.intervals(pd.DataFrame({"relation": []}), measures), "columns top, bottom"),
-        (lambda: stats.averages(ITEMS, ["hit", "none"], by="group"), "lacks the columns none, gr"),
+        (
+            lambda: stats.intervals(pd.DataFrame({"relation": []}), measures),
+            "columns top, bottom",
+        ),
+        (
+            lambda: stats.averages(ITEMS, ["hit", "none"], by="group"),
+            "lacks the columns none, gr",
+        ),
         (lambda: stats.wilson(3, 2), "3 successes of 2"),
     ):
         with pytest.raises(UserError, match=sentence):

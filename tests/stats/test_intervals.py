@@ -61,7 +61,9 @@ def test_a_bootstrap_within_strata(pairs, ours, figure):
 
 
 def test_an_interval_moved_for_bias():
-    table = np.random.default_rng(5).normal(size=(41, 4))  # the largest of four rates alike
+    table = np.random.default_rng(5).normal(
+        size=(41, 4)
+    )  # the largest of four rates alike
 
     def largest(rows):
         return rows.mean(axis=-2).max(axis=-1)
@@ -69,7 +71,9 @@ def test_an_interval_moved_for_bias():
     plain = stats.bootstrap(table, largest, LABELS, DRAWS)
     moved = stats.bootstrap(table, largest, LABELS, DRAWS, centred=True)
     low, high = written_out(table, largest)
-    bias = stats.replicates(table, largest, LABELS, DRAWS, seed=8).mean() - largest(table)
+    bias = stats.replicates(table, largest, LABELS, DRAWS, seed=8).mean() - largest(
+        table
+    )
     assert bias > 0.02
     near(plain, (low, high))
     near(moved, (low - bias, high - bias))
@@ -77,7 +81,9 @@ def test_an_interval_moved_for_bias():
 
 def test_a_deviation_moved_for_bias_is_not_below_zero():
     marks = np.random.default_rng(0).random((6, 3)) < 0.5
-    found = stats.bootstrap(marks, lambda rows: rows.mean(axis=-2).std(axis=-1), centred=True)
+    found = stats.bootstrap(
+        marks, lambda rows: rows.mean(axis=-2).std(axis=-1), centred=True
+    )
     draws = stats.replicates(marks, lambda rows: rows.mean(axis=-2).std(axis=-1))
     assert np.quantile(draws, 0.02) - draws.mean() + found.estimate < 0
     assert found.low == 0 < found.high
@@ -85,18 +91,26 @@ def test_a_deviation_moved_for_bias_is_not_below_zero():
 
 def test_a_contest_of_methods_follows_the_same_rule(pairs):
     items = pd.Index(range(len(pairs)))
-    wide = pd.DataFrame(pairs, items, pd.MultiIndex.from_tuples([("m", "x"), ("m", "y")]))
+    wide = pd.DataFrame(
+        pairs, items, pd.MultiIndex.from_tuples([("m", "x"), ("m", "y")])
+    )
     strata = pd.Series(LABELS, items)
-    found = calibration.contest(wide, strata.eq("P17"), lambda v: v[..., 0].mean(-1), strata)
+    found = calibration.contest(
+        wide, strata.eq("P17"), lambda v: v[..., 0].mean(-1), strata
+    )
     rows = found[found["model"] == "m"].set_index("method")
     alone = stats.bootstrap(pairs[:, 0], strata=LABELS)
-    assert rows.loc["x", ["low", "high"]].tolist() == pytest.approx(alone[1:3], abs=1e-12)
+    assert rows.loc["x", ["low", "high"]].tolist() == pytest.approx(
+        alone[1:3], abs=1e-12
+    )
     behind = stats.paired_difference(pairs[:, 1], pairs[:, 0], strata=LABELS)
     ends = rows.loc["x", ["behind_low", "behind_high"]].tolist()
     assert ends == pytest.approx(behind[1:3], abs=1e-12)
 
 
-@pytest.mark.parametrize(("first", "second"), [((56, 70), (48, 80)), ((9, 10), (3, 10))])
+@pytest.mark.parametrize(
+    ("first", "second"), [((56, 70), (48, 80)), ((9, 10), (3, 10))]
+)
 def test_shares_and_their_differences(first, second):
     one, two = stats.wilson(*first), stats.wilson(*second)
     assert one[1:3] == pytest.approx(proportion_confint(*first, method="wilson"))

@@ -28,7 +28,9 @@ def test_paired_p_is_that_of_the_t_test_near_the_middle():
     generator = np.random.default_rng(9)
     first, second = generator.normal(0.1, 1, 150), generator.normal(0, 1, 150)
     found = stats.paired_difference(first, second, n_resamples=10_000)
-    assert found.p == pytest.approx(scipy.stats.ttest_rel(first, second).pvalue, abs=0.03)
+    assert found.p == pytest.approx(
+        scipy.stats.ttest_rel(first, second).pvalue, abs=0.03
+    )
 
 
 def test_paired_difference_of_ratios(sample, ratio):
@@ -47,15 +49,23 @@ def test_pairs_that_are_not_there_differ_by_no_number():
     alone = stats.paired_difference([1.0], [0.0])
     assert (alone.estimate, alone.n) == (1.0, 1)
     assert np.isnan([alone.low, alone.high, alone.p]).all()
-    undefined = stats.paired_difference([1, 0], [0, 0], lambda rows: rows[..., 0, 0] * np.nan)
+    undefined = stats.paired_difference(
+        [1, 0], [0, 0], lambda rows: rows[..., 0, 0] * np.nan
+    )
     assert np.isnan(undefined[:4]).all()
     with pytest.raises(UserError, match="1 and 2 rows"):
         stats.paired_difference([1.0], [1.0, 2.0])
 
 
-@pytest.mark.parametrize(("first", "second", "n"), [(1, 0, 19), (0.6, 0.5, 200), (0.1, 0.1, 200)])
-def test_few_pairs_that_all_differ_alike_and_other_numbers_are_not_decided(first, second, n):
-    noise = np.random.default_rng(n).random(n) * (n > 100)  # the same for both, but for rounding
+@pytest.mark.parametrize(
+    ("first", "second", "n"), [(1, 0, 19), (0.6, 0.5, 200), (0.1, 0.1, 200)]
+)
+def test_few_pairs_that_all_differ_alike_and_other_numbers_are_not_decided(
+    first, second, n
+):
+    noise = np.random.default_rng(n).random(n) * (
+        n > 100
+    )  # the same for both, but for rounding
     found = stats.paired_difference(first + noise, second + noise, strata=np.arange(n))
     assert (found.estimate, found.n) == (pytest.approx(first - second), n)
     assert np.isnan([found.low, found.high, found.p]).all()
@@ -69,7 +79,10 @@ def test_marks_that_all_differ_alike_have_newcombes_interval(n, marks):
     assert better[:3] == pytest.approx((1, 1 - np.sqrt(2) * w, 1))
     worse = stats.paired_difference(np.zeros(n), np.ones(n), n_resamples=20)
     assert worse[:4] == pytest.approx((-1, -better.high, -better.low, better.p))
-    same, w = stats.paired_difference(marks, marks, n_resamples=20), z / (len(marks) + z)
+    same, w = (
+        stats.paired_difference(marks, marks, n_resamples=20),
+        z / (len(marks) + z),
+    )
     assert same[:4] == pytest.approx((0, -w, w, 1))
 
 

@@ -25,7 +25,9 @@ SAMPLES = [
 def every_pairing(x, y):
     """Return rho and p of all pairings, each correlated by numpy."""
     a, b = scipy.stats.rankdata(x), scipy.stats.rankdata(y)
-    rhos = [np.corrcoef(a, b[list(order)])[0, 1] for order in permutations(range(len(b)))]
+    rhos = [
+        np.corrcoef(a, b[list(order)])[0, 1] for order in permutations(range(len(b)))
+    ]
     return rhos[0], np.mean(np.abs(rhos) >= abs(rhos[0]) - 1e-12)
 
 
@@ -44,7 +46,9 @@ def test_critical_values_are_those_in_print(n):
     found = []
     for level in (0.05, 0.01):
         there = [
-            r for r in np.unique(rhos[ways > 0]) if ways[rhos >= r].sum() <= level * ways.sum()
+            r
+            for r in np.unique(rhos[ways > 0])
+            if ways[rhos >= r].sum() <= level * ways.sum()
         ]
         found.append(round(there[0], 3))
     assert tuple(found) == CRITICAL[n]
@@ -66,7 +70,12 @@ def test_more_pairs_are_drawn_and_never_give_zero():
 def test_drawn_pairings_as_far_as_the_one_found_count():
     """The only one meets a zero (rho = -1/19) or the other one (rho = 1): none is nearer to 0."""
     one = [1] + [0] * 19
-    assert stats.rank_test(one, one[::-1], n_draws=99) == (pytest.approx(-1 / 19), 1.0, 20, 99)
+    assert stats.rank_test(one, one[::-1], n_draws=99) == (
+        pytest.approx(-1 / 19),
+        1.0,
+        20,
+        99,
+    )
 
 
 def test_a_rank_test_at_its_edges():
@@ -83,11 +92,15 @@ def test_partial_is_the_correlation_of_residual_ranks():
     rows = np.random.default_rng(2).normal(size=(30, 3))
     x, y, z = (scipy.stats.rankdata(column) for column in rows.T)
     left = [each - np.polyval(np.polyfit(z, each, 1), z) for each in (x, y)]
-    assert float(stats.partial_spearman(rows)) == pytest.approx(np.corrcoef(*left)[0, 1])
+    assert float(stats.partial_spearman(rows)) == pytest.approx(
+        np.corrcoef(*left)[0, 1]
+    )
     assert np.isnan(stats.partial_spearman(np.column_stack([x, y, x])))
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=40))
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=40)
+)
 def test_spearman_is_scipys_and_keeps_under_what_keeps_order(rows):
     values = np.array(rows, dtype=float)
     if not np.ptp(values, axis=0).all():
@@ -118,7 +131,9 @@ def test_groups_are_drawn_whole():
 def test_groups_of_equals_count_once_each():
     values = np.random.default_rng(4).normal(size=(8, 1))
     one = stats.bootstrap_groups(values, range(8), stats.mean)
-    four = stats.bootstrap_groups(values.repeat(4, axis=0), np.arange(8).repeat(4), stats.mean)
+    four = stats.bootstrap_groups(
+        values.repeat(4, axis=0), np.arange(8).repeat(4), stats.mean
+    )
     assert four[:3] == pytest.approx(one[:3])
     assert (four.n, four.groups) == (32, 8)
 
@@ -128,7 +143,9 @@ def test_draws_without_an_estimate_are_left_out_and_counted():
     found = stats.bootstrap_groups(pairs, groups, n_resamples=900)
     assert found.estimate == 1.0
     assert np.isnan([found.low, found.high]).all()  # three groups that are all alike
-    assert found.left_out == pytest.approx(900 / 9, abs=40)  # one group three times: 3 of 27
+    assert found.left_out == pytest.approx(
+        900 / 9, abs=40
+    )  # one group three times: 3 of 27
 
 
 def test_groups_at_their_edges():

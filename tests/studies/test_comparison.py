@@ -31,17 +31,27 @@ def test_equal_differences_of_many_facts_decide():
     names = [f"f{k}" for k in range(20)]
     models = {"one": facts(0.0, names), "two": facts(1.0, names)}
     found = rows(compare(STUDIES["latent_knowledge"], models, 200))
-    assert found["better"].to_dict() == {("two", "one", "right"): "two", ("two", "one", "mass"): ""}
+    assert found["better"].to_dict() == {
+        ("two", "one", "right"): "two",
+        ("two", "one", "mass"): "",
+    }
 
 
 def test_a_difference_of_rounding_has_no_winner():
-    models = {"one": facts(0.5, names := [f"f{k}" for k in range(20)]), "two": facts(0.5, names)}
+    models = {
+        "one": facts(0.5, names := [f"f{k}" for k in range(20)]),
+        "two": facts(0.5, names),
+    }
     models["two"]["right"] += 6e-9
-    assert rows(compare(STUDIES["latent_knowledge"], models, 200))["better"].tolist() == ["", ""]
+    assert rows(compare(STUDIES["latent_knowledge"], models, 200))[
+        "better"
+    ].tolist() == ["", ""]
 
 
 def test_every_pair_of_models_is_compared():
-    models = {name: facts([1.0] * n + [0.0] * (8 - n)) for name, n in zip("xyz", (2, 4, 8))}
+    models = {
+        name: facts([1.0] * n + [0.0] * (8 - n)) for name, n in zip("xyz", (2, 4, 8))
+    }
     found = rows(compare(STUDIES["latent_knowledge"], models, 50))
     gaps = found.xs("right", level="measure")["estimate"].to_dict()
     assert gaps == {("y", "x"): 0.25, ("z", "x"): 0.75, ("z", "y"): 0.5}
@@ -51,7 +61,9 @@ def test_facts_that_a_measure_leaves_out_for_one_model_do_not_count():
     columns = {"counted_anchor": 0.5, "coverage": 1.0, "base": 1.0, "average": 1.0}
     one = facts(1.0, counted_deviation=[0.1] * 6 + [0.11] * 2, **columns)
     two = facts(1.0, counted_deviation=[np.nan] * 4 + [0.2] * 4, **columns)
-    gap = rows(compare(STUDIES["monitor"], {"one": one, "two": two}, 50)).loc["two", "one"]
+    gap = rows(compare(STUDIES["monitor"], {"one": one, "two": two}, 50)).loc[
+        "two", "one"
+    ]
     assert gap.loc["MONITOR", "n"] == 4
     assert gap.loc["MONITOR", "estimate"] == pytest.approx(0.2 / 0.5 - 0.105 / 0.5)
     assert gap.loc["MONITOR", "better"] == "one"  # lower is better
@@ -75,8 +87,14 @@ def test_the_bootstrap_draws_within_strata():
     ("models", "message"),
     [
         ({"one": facts(1.0)}, "two models or more, not 1"),
-        ({"one": facts(1.0), "two": facts(1.0).drop(columns="mass")}, "facts of two lacks .* mass"),
-        ({"one": facts(1.0), "two": facts(1.0, "ijklmnop")}, "one and two share no fact"),
+        (
+            {"one": facts(1.0), "two": facts(1.0).drop(columns="mass")},
+            "facts of two lacks .* mass",
+        ),
+        (
+            {"one": facts(1.0), "two": facts(1.0, "ijklmnop")},
+            "one and two share no fact",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(models, message):

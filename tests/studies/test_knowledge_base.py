@@ -11,7 +11,9 @@ def test_a_model_that_says_nothing_is_measured(tmp_path):
     lm = models.load(str(outcomes.MAKERS["endless"](tmp_path / "endless")))
     facts = study.facts(study.ask(lm, n_seen=1, n_unseen=1, max_new_tokens=12))
     assert set(facts["label"]) == {"uninformative"}
-    found = study.summary(facts, n_resamples=20).set_index(["relation", "measure"])["estimate"]
+    found = study.summary(facts, n_resamples=20).set_index(["relation", "measure"])[
+        "estimate"
+    ]
     assert found["all"][["NCR", "UR", "NCCR", "IUR"]].tolist() == [0, 1, 0, 1]
     assert np.isnan(found["all"][["Cons_c", "Cons_w"]]).all()
     assert study.verdict(facts)["known"].eq(0).all()

@@ -42,9 +42,13 @@ def test_measures_by_hand(path):
 
 def test_intervals_are_of_documents(path):
     for seen, by_hand in ((True, SEEN), (False, UNSEEN)):
-        table = knowledge_base.summary_of_logs(knowledge_base.from_logs([path], seen=seen))
+        table = knowledge_base.summary_of_logs(
+            knowledge_base.from_logs([path], seen=seen)
+        )
         estimates = table.set_index("measure")["estimate"].to_dict()
-        assert estimates == pytest.approx({k: v for k, v in by_hand.items() if k in estimates})
+        assert estimates == pytest.approx(
+            {k: v for k, v in by_hand.items() if k in estimates}
+        )
         assert len(estimates) == len(by_hand) - 2
         assert table["low"].notna().any()
         assert not (table["low"] > table["estimate"]).any()  # all alike: no interval
@@ -66,13 +70,17 @@ def test_several_runs_of_one_prompt_are_repeats(tmp_path):
 def test_epochs_are_repeats_and_all_that_is_marked_right_is_one_answer(tmp_path):
     free = {"choices": None, "target": "Rome"}
     samples = []
-    for epoch, (said, value) in enumerate((("Rome", "C"), ("Rome, Italy", "C"), ("Bonn", "I")), 1):
+    for epoch, (said, value) in enumerate(
+        (("Rome", "C"), ("Rome, Italy", "C"), ("Bonn", "I")), 1
+    ):
         score = {"scores": {"match": {"value": value, "answer": said}}}
         samples.append(sample("q1", "", value, epoch=epoch, **free, **score))
     found = knowledge_base.from_logs([archive(tmp_path / "1.eval", samples)])
     assert found["consistency"].tolist() == [0.5]
     letters = [("A", "C"), ("A", "C"), ("", "I"), ("B", "I")]
-    samples = [sample("q1", letter, v, epoch=e) for e, (letter, v) in enumerate(letters, 1)]
+    samples = [
+        sample("q1", letter, v, epoch=e) for e, (letter, v) in enumerate(letters, 1)
+    ]
     samples += [sample("q2", "", "I"), sample("q2", "", "I", epoch=2)]
     found = knowledge_base.from_logs([archive(tmp_path / "2.eval", samples)])
     assert found["label"].tolist() == ["correct", "uninformative"]
@@ -81,7 +89,8 @@ def test_epochs_are_repeats_and_all_that_is_marked_right_is_one_answer(tmp_path)
 
 def test_options_that_differ_in_a_sign_are_not_the_same(tmp_path):
     samples = [
-        sample("q1", x, v, ("-1", "1"), epoch=e) for x, v, e in (("A", "C", 1), ("B", "I", 2))
+        sample("q1", x, v, ("-1", "1"), epoch=e)
+        for x, v, e in (("A", "C", 1), ("B", "I", 2))
     ]
     found = knowledge_base.from_logs([archive(tmp_path / "1.eval", samples)])
     assert found["consistency"].tolist() == [0]
@@ -92,14 +101,21 @@ def test_what_logs_cannot_say_is_noted(path, tmp_path):
     assert "the paper's is of multiple-choice questions" in notes[0]
     assert "All questions count as being about seen knowledge" in notes[1]
     assert len(notes) == 2
-    same = [text("a", "Rome", 1.0, "x", resps=[["Rome", "Rome"]]), text("b", "Bonn", 0.0, "x")]
+    same = [
+        text("a", "Rome", 1.0, "x", resps=[["Rome", "Rome"]]),
+        text("b", "Bonn", 0.0, "x"),
+    ]
     steady = knowledge_base.from_logs([write(tmp_path / "s", same)], seen=False)
     notes = steady.attrs["notes"][1:]
     assert notes[0] == "1 of 2 documents have one answer: Cons leaves them out."
     assert notes[1] == "No answer changes: unless they were sampled, Cons says nothing."
-    assert knowledge_base.of_logs(steady)["IUR"] == 0  # a is wrong here, and always the same
+    assert (
+        knowledge_base.of_logs(steady)["IUR"] == 0
+    )  # a is wrong here, and always the same
     with pytest.raises(UserError, match="no repeated answers that can be compared"):
-        knowledge_base.from_logs([write(tmp_path / "one", [text("a", "Rome", 1.0, "x")])])
+        knowledge_base.from_logs(
+            [write(tmp_path / "one", [text("a", "Rome", 1.0, "x")])]
+        )
 
 
 def test_the_command_prints_the_object_or_a_table(path, capsys):
@@ -112,7 +128,9 @@ def test_the_command_prints_the_object_or_a_table(path, capsys):
     assert json.loads(capsys.readouterr().out) == pytest.approx(UNSEEN)
     assert cli.main(words) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "knowledge base over 4 answers to a prompt, with intervals of 95 %"
+    assert (
+        lines[0] == "knowledge base over 4 answers to a prompt, with intervals of 95 %"
+    )
     assert [line.split()[0] for line in lines[1:]] == ["measure", *list(SEEN)[2:]]
     assert cli.main([*words, "--set", "tau=0.5"]) == 2
     assert "no parameter 'tau'" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Real logs: both tools run on a bundled model, and we ask it the same prompts ourselves.
 
-The tools are in the environment of `make bench`; BENCH_PYTHON names another interpreter.
+The tools are in the environment of `make bench`; BENCH_PYTHON names another
+interpreter.
 """
 
 import json
@@ -19,10 +20,19 @@ from tests.commands import call
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build" / "bench" / "bin" / "python"
-PYTHON = os.environ.get("BENCH_PYTHON") or (str(BENCH) if BENCH.exists() else sys.executable)
+PYTHON = os.environ.get("BENCH_PYTHON") or (
+    str(BENCH) if BENCH.exists() else sys.executable
+)
 MODEL = ROOT / "helpers" / "models" / "weights" / "atlas-xs"
 N_ITEMS, N_PROMPTS, N_OPTIONS, N_REPEATS = 40, 3, 4, 3
-SAME = ["default", "accuracy", "ambiguous", "ambiguous_binary", "self_consistency", "class"]
+SAME = [
+    "default",
+    "accuracy",
+    "ambiguous",
+    "ambiguous_binary",
+    "self_consistency",
+    "class",
+]
 TASK = """task: facts{number}
 dataset_path: json
 dataset_kwargs: {{data_files: {{test: {data}}}}}
@@ -32,8 +42,13 @@ doc_to_text: "{{{{prompts[{number}]}}}}"
 doc_to_target: {target}
 target_delimiter: " "
 """
-CHOICES = TASK + "doc_to_choice: options\nmetric_list: [{{metric: acc}}, {{metric: acc_norm}}]\n"
-TEXTS = TASK + "generation_kwargs: {{until: ['\\n'], max_gen_toks: 15, do_sample: false}}\n"
+CHOICES = (
+    TASK
+    + "doc_to_choice: options\nmetric_list: [{{metric: acc}}, {{metric: acc_norm}}]\n"
+)
+TEXTS = (
+    TASK + "generation_kwargs: {{until: ['\\n'], max_gen_toks: 15, do_sample: false}}\n"
+)
 TEXTS += "filter_list: [{{name: strip, filter: [{{function: remove_whitespace}}, "
 TEXTS += "{{function: take_first}}]}}]\n"
 TEXTS += "metric_list: [{{metric: exact_match, ignore_case: true}}]\n"
@@ -79,14 +94,22 @@ for k in range(len(docs[0]["prompts"])):
 
 def needs(module):
     """Skip where the benchmark's environment lacks a tool."""
-    found = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
+    found = (
+        f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
+    )
     if call(PYTHON, "-c", found, code=None).returncode:
-        pytest.skip(f"{module} is not installed: make bench installs it, or set BENCH_PYTHON")
+        pytest.skip(
+            f"{module} is not installed: make bench installs it, or set BENCH_PYTHON"
+        )
 
 
 def execute(*words, cwd):
     """Run a tool offline, where the user's own settings are."""
-    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    offline = {
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+    }
     offline |= {"HF_DATASETS_CACHE": str(cwd / "cache")}
     call(PYTHON, *words, cwd=cwd, env=os.environ | offline)
 
@@ -118,9 +141,24 @@ def harness(data, folder, template, **words):
     """Run lm-evaluation-harness with a task for each prompt; return its logs, prompt by prompt."""
     tasks = [folder / f"task{number}.yaml" for number in range(N_PROMPTS)]
     for number, task in enumerate(tasks):
-        task.write_text(template.format(data=data, number=number, **words), encoding="utf-8")
-    asked = ["--model", "hf", "--model_args", f"pretrained={MODEL},dtype=float32", "--device"]
-    asked += ["cpu", "--batch_size", 8, "--tasks", ",".join(map(str, tasks)), "--log_samples"]
+        task.write_text(
+            template.format(data=data, number=number, **words), encoding="utf-8"
+        )
+    asked = [
+        "--model",
+        "hf",
+        "--model_args",
+        f"pretrained={MODEL},dtype=float32",
+        "--device",
+    ]
+    asked += [
+        "cpu",
+        "--batch_size",
+        8,
+        "--tasks",
+        ",".join(map(str, tasks)),
+        "--log_samples",
+    ]
     execute("-m", "lm_eval", *asked, "--output_path", folder / "out", cwd=folder)
     paths = sorted(folder.rglob("samples_*.jsonl"))
     assert len(paths) == N_PROMPTS
@@ -142,7 +180,9 @@ def test_choices_of_the_harness_are_those_of_our_own_run(probes, data, tmp_path)
     for rule, metric in (("sum", "acc"), ("per_character", "acc_norm")):
         found = multiplicity.from_logs(paths, rule=rule)
         [note] = found.attrs["notes"]
-        assert note.startswith("The tasks have different names (facts0, facts1, facts2)")
+        assert note.startswith(
+            "The tasks have different names (facts0, facts1, facts2)"
+        )
         same(found, multiplicity.facts(answers, rule=rule))
         assert 0 < found["ambiguous"].mean() < 1
         logged = [json.loads(line)[metric] for path in paths for line in path.open()]
@@ -164,7 +204,9 @@ def test_answers_of_both_tools_are_those_of_our_own_run(probes, data, tmp_path):
     inspected = sorted((tmp_path / "logs").glob("*.eval"))
     for paths in (inspected, harness(data, tmp_path, TEXTS, **words)):
         found = multiplicity.from_logs(paths)
-        assert found["accuracy"].tolist() == pytest.approx(ours["right"].mean().tolist())
+        assert found["accuracy"].tolist() == pytest.approx(
+            ours["right"].mean().tolist()
+        )
         assert found["ambiguous"].tolist() == (ours["text"].nunique() > 1).tolist()
 
 
@@ -176,11 +218,17 @@ def test_letters_in_inspects_logs_are_what_was_said(data, tmp_path):
     execute(script, data, tmp_path / "logs", MODEL, "choices", cwd=tmp_path)
     found = multiplicity.from_logs(sorted((tmp_path / "logs").glob("*.eval")))
     docs = [json.loads(line) for line in data.open()]
-    right = [sum(said == doc["answer"] for said in doc["says"]) / N_PROMPTS for doc in docs]
+    right = [
+        sum(said == doc["answer"] for said in doc["says"]) / N_PROMPTS for doc in docs
+    ]
     assert found["accuracy"].tolist() == pytest.approx(right)
     assert found["ambiguous"].tolist() == [len(set(doc["says"])) > 1 for doc in docs]
-    agree = [[a == b for i, a in enumerate(d["says"]) for b in d["says"][:i]] for d in docs]
-    assert found["self_consistency"].tolist() == pytest.approx([sum(x) / len(x) for x in agree])
+    agree = [
+        [a == b for i, a in enumerate(d["says"]) for b in d["says"][:i]] for d in docs
+    ]
+    assert found["self_consistency"].tolist() == pytest.approx(
+        [sum(x) / len(x) for x in agree]
+    )
 
 
 @pytest.mark.slow
@@ -191,11 +239,15 @@ def test_repeated_answers_agree_as_often_as_the_tools_logs_say(tool, data, tmp_p
         words = {"kind": "generate_until", "target": "'{{options[answer]}}'"}
         path = harness(data, tmp_path, SAMPLED, **words)[0]
         lines = map(json.loads, path.open(encoding="utf-8"))
-        said = [line["resps"][0] for line in sorted(lines, key=lambda line: line["doc_id"])]
+        said = [
+            line["resps"][0] for line in sorted(lines, key=lambda line: line["doc_id"])
+        ]
     else:
         script = tmp_path / "sampled.py"
         script.write_text(INSPECT, encoding="utf-8")
-        execute(script, data, tmp_path / "logs", MODEL, "texts", N_REPEATS, cwd=tmp_path)
+        execute(
+            script, data, tmp_path / "logs", MODEL, "texts", N_REPEATS, cwd=tmp_path
+        )
         [path] = (tmp_path / "logs").glob("*.eval")
         rows = json.loads((tmp_path / "logs" / "said.json").read_text())
         items = [json.loads(line)["item"] for line in data.open()]

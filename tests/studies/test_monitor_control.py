@@ -30,8 +30,12 @@ def test_the_papers_prompts_are_asked_as_ever_and_as_many_more(answers):
 
 
 def test_words_of_ones_own_are_said_in_place_of_those_drawn():
-    facts = datasets.load("atlas", **FACTS | {"n": 1}).assign(unrelated=[["Tuesday"], ["Friday"]])
-    rows = study.ask(models.load("atlas-xs"), facts, n_frames=1).query("context == 'unrelated'")
+    facts = datasets.load("atlas", **FACTS | {"n": 1}).assign(
+        unrelated=[["Tuesday"], ["Friday"]]
+    )
+    rows = study.ask(models.load("atlas-xs"), facts, n_frames=1).query(
+        "context == 'unrelated'"
+    )
     assert rows["prompt"].str.partition(". ")[0].tolist() == ["Tuesday", "Friday"]
 
 
@@ -41,7 +45,9 @@ def test_no_figure_of_the_paper_moves(answers, mode):
     found, paper = (study.facts(rows, anchor_mode=mode) for rows in (answers, before))
     kept = paper.columns.drop("control_ird")
     pd.testing.assert_frame_equal(found[kept], paper[kept], check_exact=True)
-    pd.testing.assert_frame_equal(study.summary(found), study.summary(paper), check_exact=True)
+    pd.testing.assert_frame_equal(
+        study.summary(found), study.summary(paper), check_exact=True
+    )
     verdicts = (study.verdict(rows) for rows in (found, paper))
     pd.testing.assert_frame_equal(*verdicts, check_exact=True)
     assert found["control_ird"].between(0, 1).all()

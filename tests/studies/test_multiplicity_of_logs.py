@@ -8,10 +8,10 @@ from helpers import cli
 from helpers.studies import multiplicity
 from tests.tool_logs import text, three, write
 
-# Of `three`: a says 0, 0, 1 and 0 is right; b says 1, 2, 1 and 0 is right; c is always right.
-# Accuracy: (2/3 + 0 + 1) / 3 = 5/9. Two of three are ambiguous, a alone between right and wrong.
-# Two of three pairs of prompts differ in a and in b: self-consistency (1/3 + 1/3 + 1) / 3 = 5/9,
-# with replacement (5/9 + 5/9 + 1) / 3 = 19/27.
+# Of `three`: a says 0, 0, 1 and 0 is right; b says 1, 2, 1 and 0 is right; c is always
+# right. Accuracy: (2/3 + 0 + 1) / 3 = 5/9. Two of three are ambiguous, a alone between
+# right and wrong. Two of three pairs of prompts differ in a and in b: self-consistency
+# (1/3 + 1/3 + 1) / 3 = 5/9, with replacement (5/9 + 5/9 + 1) / 3 = 19/27.
 BY_HAND = {"items": 3, "prompts": 3, "accuracy": 5 / 9, "ambiguity": 2 / 3}
 BY_HAND |= {"ambiguity_binary": 1 / 3, "self_consistency": 5 / 9}
 
@@ -19,27 +19,44 @@ BY_HAND |= {"ambiguity_binary": 1 / 3, "self_consistency": 5 / 9}
 def test_measures_by_hand(tmp_path):
     found = multiplicity.from_logs(three(tmp_path))
     assert multiplicity.of_logs(found) == pytest.approx(BY_HAND)
-    assert found["cell"].tolist() == ["sensitive correct", "sensitive wrong", "agnostic correct"]
+    assert found["cell"].tolist() == [
+        "sensitive correct",
+        "sensitive wrong",
+        "agnostic correct",
+    ]
     assert found["said"].tolist() == ["Rome", "New York", "Oslo"]
-    default = multiplicity.from_logs(three(tmp_path / "again"), tau=0.3, correct_by="default")
-    assert default["cell"].tolist() == ["agnostic correct", "agnostic wrong", "agnostic correct"]
+    default = multiplicity.from_logs(
+        three(tmp_path / "again"), tau=0.3, correct_by="default"
+    )
+    assert default["cell"].tolist() == [
+        "agnostic correct",
+        "agnostic wrong",
+        "agnostic correct",
+    ]
 
 
 def test_intervals_are_of_documents(tmp_path):
     table = multiplicity.summary_of_logs(multiplicity.from_logs(three(tmp_path)))
     table = table.set_index("measure")
     assert table.loc["accuracy", "estimate"] == pytest.approx(5 / 9)
-    assert table.loc["agnostic wrong", ["estimate", "low", "high"]].tolist() == pytest.approx(
+    assert table.loc[
+        "agnostic wrong", ["estimate", "low", "high"]
+    ].tolist() == pytest.approx(
         [0, 0, 1.96**2 / (3 + 1.96**2)], abs=1e-4
     )  # Wilson's of none of three
-    assert (table.loc[list(multiplicity.multiplicity.CELLS), "estimate"].sum()) == pytest.approx(1)
+    assert (
+        table.loc[list(multiplicity.multiplicity.CELLS), "estimate"].sum()
+    ) == pytest.approx(1)
     assert (table["n"] == 3).all()
 
 
 def test_generated_answers_are_compared_as_texts(tmp_path):
-    # a: Rome twice, then wrong: 2 of 3 right. b: Bonn and bonn are one answer, Oslo another.
-    # c: two texts, both marked as right, are one answer.
-    said = [("Rome", 1), ("rome.", 1), ("Oslo", 0)], [("Bonn", 0), ("bonn.", 0), ("Oslo", 0)]
+    # a: Rome twice, then wrong: 2 of 3 right. b: Bonn and bonn are one answer, Oslo
+    # another. c: two texts, both marked as right, are one answer.
+    said = (
+        [("Rome", 1), ("rome.", 1), ("Oslo", 0)],
+        [("Bonn", 0), ("bonn.", 0), ("Oslo", 0)],
+    )
     said = [*said, [("Rome", 1), ("Rome, Italy", 1), ("Rome", 1)]]
     paths = [
         write(tmp_path / str(k), [
@@ -70,7 +87,9 @@ def test_the_command_prints_the_object_or_a_table(tmp_path, capsys):
 def test_the_command_notes_and_refuses_in_a_sentence(tmp_path, capsys):
     paths = list(map(str, three(tmp_path)))
     assert cli.main(["logs", paths[0]]) == 2
-    assert capsys.readouterr().err.startswith("error: Multiplicity needs at least 2 prompt")
+    assert capsys.readouterr().err.startswith(
+        "error: Multiplicity needs at least 2 prompt"
+    )
     other = write(tmp_path / "other", [text("a", "Rome", 1.0, "z")])
     assert cli.main(["logs", paths[0], str(other)]) == 2
     told = capsys.readouterr()

@@ -30,7 +30,9 @@ def planted(monkeypatch):
     def plant(rates):
         def score(model, probes, cache=None):
             asked.append(probes)
-            number = probes.groupby("variant")["item"].transform(lambda items: items.factorize()[0])
+            number = probes.groupby("variant")["item"].transform(
+                lambda items: items.factorize()[0]
+            )
             count = probes.groupby("variant")["item"].transform("nunique")
             right = number < count * probes["variant"].map(rates)
             good = np.where(~probes["correct"], 0.01, np.where(right, 0.6, 0.001))
@@ -46,7 +48,9 @@ def test_only_facts_that_nothing_tests_are_tried(small, planted):
     asked = planted(dict.fromkeys(SEPARATORS, 0.5))
     every = datasets.load("atlas", seed=0)
     given = every[
-        every["fact"].isin(study.drawn({"relations": ["P17"], "seed": 0, "n_facts": 0}, ""))
+        every["fact"].isin(
+            study.drawn({"relations": ["P17"], "seed": 0, "n_facts": 0}, "")
+        )
     ]
     pool = lists.split(lists.divisible(every, 0)[0], seed=0).query("role == 'example'")
     given = pd.concat([given, pool[pool["relation"] == "P36"].head(20)])
@@ -65,7 +69,11 @@ def test_only_facts_that_nothing_tests_are_tried(small, planted):
     for row in probes.drop_duplicates(["variant", "item"]).itertuples():
         listed = lists.opened(row.subject, row.variant)[0]
         assert row.prompt.endswith(listed)
-        inner = lists.style(row.variant)[0].replace("[X]", row.subject).replace("[Y]", row.object)
+        inner = (
+            lists.style(row.variant)[0]
+            .replace("[X]", row.subject)
+            .replace("[Y]", row.object)
+        )
         assert inner not in row.prompt
 
 
@@ -74,11 +82,16 @@ def test_only_facts_that_nothing_tests_are_tried(small, planted):
     [
         ({"bar and line": 0.9, "space": 0.8}, ["bar and line", "space"]),
         ({"space": 0.0, "bar and line": 0.2}, ["bar and line"]),
-        ({"comma and line": 0.5, "colon and line": 0.5}, ["colon and line", "comma and line"]),
+        (
+            {"comma and line": 0.5, "colon and line": 0.5},
+            ["colon and line", "comma and line"],
+        ),
         (dict.fromkeys(SEPARATORS, 1.0), [*SEPARATORS]),
     ],
 )
-def test_the_most_accurate_is_chosen_and_of_equals_the_first(small, planted, rates, best):
+def test_the_most_accurate_is_chosen_and_of_equals_the_first(
+    small, planted, rates, best
+):
     planted(dict.fromkeys(SEPARATORS, 0.0) | rates)
     table = study.try_separators(small, **TWO)
     assert [*table.index[: len(best)]] == best
@@ -124,12 +137,16 @@ def measured(tmp_path_factory):
 
 def test_a_run_says_which_it_chose_and_asks_the_panel_with_it(measured, small):
     told = runs.manifest(measured)
-    assert told["parameters"]["separator"] == told["panel"]["settings"]["separator"] == ""
+    assert (
+        told["parameters"]["separator"] == told["panel"]["settings"]["separator"] == ""
+    )
     best = study.try_separators(small, **TWO).index[0]
     assert told["separator"] == told["panel"]["separator"] == best != "space"
     for answers in (runs.answers(measured), reading.answers(measured)):
         for row in answers.drop_duplicates("item").itertuples():
-            assert row.prompt.endswith(SEPARATORS[best][1] + lists.opened(row.subject, best)[0])
+            assert row.prompt.endswith(
+                SEPARATORS[best][1] + lists.opened(row.subject, best)[0]
+            )
 
 
 def test_its_archive_names_the_separator_and_is_verified(measured, tmp_path):

@@ -42,7 +42,9 @@ def test_its_run_is_saved_with_its_settings(folder):
     manifest = runs.manifest(folder / "atlas-s" / "toy")
     assert manifest["parameters"]["match"] == "starts_with"
     metrics = runs.metrics(folder / "atlas-s" / "toy").query("level == 'run'")
-    marks = accuracy.mark_texts(runs.answers(folder / "atlas-s" / "toy"), rule="starts_with")
+    marks = accuracy.mark_texts(
+        runs.answers(folder / "atlas-s" / "toy"), rule="starts_with"
+    )
     assert metrics["estimate"].item() == pytest.approx(marks["right"].mean())
 
 

@@ -13,7 +13,13 @@ from notebooks.analysis import calibration
 
 EQUAL = {"match": "exact_match", "alphas": [1 / 3] * 3}
 OPEN = {"match": "exact"}
-CHOICE = {"focus": "", "rule": "sum", "tau": 0.75, "replacement": False, "correct_by": "majority"}
+CHOICE = {
+    "focus": "",
+    "rule": "sum",
+    "tau": 0.75,
+    "replacement": False,
+    "correct_by": "majority",
+}
 
 
 def verdicts(name, answers, settings, false=None, firm=0.5):
@@ -25,13 +31,16 @@ def _monitor(right, others, said="France"):
     """Return the answers of one fact with one token: probabilities after each prompt."""
     variants = ["right", "frame0", "frame1", "wrong0"]
     logs = [[float(np.log(p))] for p in (right, *others)]
-    table = pd.DataFrame({"item": "a", "relation": "P17", "variant": variants, "logprobs": logs})
+    table = pd.DataFrame(
+        {"item": "a", "relation": "P17", "variant": variants, "logprobs": logs}
+    )
     return table.assign(object="France", text=[said, None, None, None])
 
 
 def test_monitor_by_hand():
     found = verdicts("monitor", _monitor(0.8, (0.6, 0.4, 0.5)), EQUAL).iloc[0]
-    # PFD = (0.2 + 0.4) / 2 = 0.3, IRD = 0.3, so the deviation is 0.3 and 1 - 0.3 / 0.8 is left.
+    # PFD = (0.2 + 0.4) / 2 = 0.3, IRD = 0.3, so the deviation is 0.3 and 1 - 0.3 / 0.8
+    # is left.
     assert found["score"] == pytest.approx(1 - 0.3 / 0.8)
     assert found["known"] == 1
     assert found["asked_once"] == pytest.approx(0.6)
@@ -46,7 +55,9 @@ def test_monitor_counts_no_fact_that_is_wrong_after_the_hint():
 
 
 def test_monitor_needs_steadiness_at_the_threshold():
-    answers = _monitor(0.8, (0.4, 0.4, 0.4))  # deviation 0.4, steadiness exactly one half
+    answers = _monitor(
+        0.8, (0.4, 0.4, 0.4)
+    )  # deviation 0.4, steadiness exactly one half
     assert verdicts("monitor", answers, EQUAL, firm=0.49)["known"].item() == 1
     assert verdicts("monitor", answers, EQUAL, firm=0.51)["known"].item() == 0
 
@@ -84,8 +95,13 @@ def test_a_false_belief_below_the_threshold_is_not_named_firmly():
 def _choices(logs, false=1):
     """Return the choices of one fact: log-probabilities, the true object first."""
     names = ["France", "Chad", "Peru"][: len(logs)]
-    table = pd.DataFrame({"item": "a", "relation": "P17", "variant": "ic"}, index=range(len(logs)))
-    table["option"], table["correct"] = range(len(logs)), [True] + [False] * (len(logs) - 1)
+    table = pd.DataFrame(
+        {"item": "a", "relation": "P17", "variant": "ic"}, index=range(len(logs))
+    )
+    table["option"], table["correct"] = (
+        range(len(logs)),
+        [True] + [False] * (len(logs) - 1),
+    )
     return table.assign(logprobs=[[x] for x in logs], choice=names)
 
 
@@ -106,10 +122,23 @@ def _wordings(chosen):
     for variation, option_chosen in enumerate(chosen):
         for option, text in enumerate(["France", "Chad", "Peru"]):
             log = [-0.1 if option == option_chosen else -5.0]
-            rows.append(("a", "P17", f"v{variation}", variation, option, text, option == 0, log))
-    columns = ["item", "relation", "variant", "variation", "option", "text", "correct", "logprobs"]
+            rows.append(
+                ("a", "P17", f"v{variation}", variation, option, text, option == 0, log)
+            )
+    columns = [
+        "item",
+        "relation",
+        "variant",
+        "variation",
+        "option",
+        "text",
+        "correct",
+        "logprobs",
+    ]
     table = pd.DataFrame(rows, columns=columns)
-    return table.assign(continuation=" " + table["text"], answer=0, prompt=table["variant"])
+    return table.assign(
+        continuation=" " + table["text"], answer=0, prompt=table["variant"]
+    )
 
 
 def test_multiplicity_by_hand():

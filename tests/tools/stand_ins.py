@@ -26,7 +26,9 @@ SAVE = """kind = {"name": model}
 if fail != "silence":
     runs.save(run, answers=table, metrics=table, model=kind, dataset={"name": "none"})"""
 
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+KERNEL = {
+    "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+}
 
 
 def write_template(folder: Path) -> Path:
@@ -51,7 +53,9 @@ runs.save(run, metrics=read[["model", "chapter"]], read=read)"""
 
 def write_synthesis(folder: Path) -> None:
     """Write a chapter that reads the runs of others as folder/summary.ipynb."""
-    declared = 'runs_dir = ""  # all runs\nseed = 0  # none\nrun_dir = ""  # of this one'
+    declared = (
+        'runs_dir = ""  # all runs\nseed = 0  # none\nrun_dir = ""  # of this one'
+    )
     cells = [
         new_markdown_cell("# A summary"),
         new_code_cell(declared, metadata={"tags": ["parameters"]}),

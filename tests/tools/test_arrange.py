@@ -13,7 +13,11 @@ def chapter(*more):
     figure = new_output("display_data", {"text/plain": "<Figure>"})
     drawn = new_code_cell("draw()", outputs=[figure], execution_count=5)
     drawn.metadata = {"tags": ["answer"], "mystnb": {"figure": {"name": "fig-a"}}}
-    cells = [new_markdown_cell("(a)=\n# Is it so?"), opening, new_markdown_cell("## Results")]
+    cells = [
+        new_markdown_cell("(a)=\n# Is it so?"),
+        opening,
+        new_markdown_cell("## Results"),
+    ]
     return new_notebook(cells=[*cells, drawn, *more])
 
 
@@ -22,7 +26,10 @@ def test_the_figure_of_the_answer_stands_after_the_opening():
     page = answer_first(notebook)
     first = page.cells[2]
     assert first.outputs == notebook.cells[3].outputs
-    assert first.metadata == {"tags": ["remove-input"], "mystnb": {"figure": {"name": "fig-a"}}}
+    assert first.metadata == {
+        "tags": ["remove-input"],
+        "mystnb": {"figure": {"name": "fig-a"}},
+    }
     assert page.cells[4].source == "draw()"
     assert (page.cells[4].outputs, "mystnb" in page.cells[4].metadata) == ([], False)
     assert len(notebook.cells) == 4
@@ -67,14 +74,22 @@ def test_a_cell_about_what_was_not_found_is_left_out(make, tags, found, kept):
     [("holds", "It rises"), ("undecided", "Results"), ("undefined", "Results")],
 )
 def test_a_section_is_called_by_what_its_first_finding_says(decision, shown):
-    words = {"rises": {"heading": {"holds": "It rises"}}, "more": {"heading": {"holds": "More"}}}
-    cells = [new_code_cell('found("rises", result)'), new_code_cell('found("more", result)')]
+    words = {
+        "rises": {"heading": {"holds": "It rises"}},
+        "more": {"heading": {"holds": "More"}},
+    }
+    cells = [
+        new_code_cell('found("rises", result)'),
+        new_code_cell('found("more", result)'),
+    ]
     page = titled(chapter(*cells), words, {"rises": decision, "more": "undecided"})
     assert page.cells[2].source == f"## {shown}"
     assert page.cells[0].source == "(a)=\n# Is it so?"
 
 
-@pytest.mark.parametrize(("tag", "alt"), [("says:rises", "Dots. It rises."), ("says:no", "Dots.")])
+@pytest.mark.parametrize(
+    ("tag", "alt"), [("says:rises", "Dots. It rises."), ("says:no", "Dots.")]
+)
 def test_a_figure_is_described_by_the_finding_it_shows(tag, alt):
     cell = new_code_cell("draw()")
     cell.metadata = {"tags": ["answer", tag], "mystnb": {"image": {"alt": "Dots."}}}

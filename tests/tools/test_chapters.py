@@ -42,7 +42,9 @@ def test_a_run_leaves_notebook_tables_and_log(run, tmp_path, capfd):
     assert table["n"].tolist() == [0, 1]
     assert set(table["folder"]) == {str(ROOT)}
     notebook = nbformat.read(folder / "notebook.ipynb", as_version=4)
-    injected = [c for c in notebook.cells if "injected-parameters" in c.metadata.get("tags", [])]
+    injected = [
+        c for c in notebook.cells if "injected-parameters" in c.metadata.get("tags", [])
+    ]
     exec(injected[0].source, values := {})
     given = {"model": "some/model", "n_facts": 2, "attribution": False}
     assert given.items() <= values.items()
@@ -51,7 +53,9 @@ def test_a_run_leaves_notebook_tables_and_log(run, tmp_path, capfd):
     assert "said aloud" in log
     assert "progress 1/1" in log
     assert "progress 1/1" in terminal
-    assert re.search(r"^some--model/monitor: cell 3/7, \d+ s$", terminal, flags=re.MULTILINE)
+    assert re.search(
+        r"^some--model/monitor: cell 3/7, \d+ s$", terminal, flags=re.MULTILINE
+    )
     left = {path.name for path in folder.iterdir()} - {".lock"}
     assert left == {*chapters.TABLES, "notebook.ipynb", "run.log"}
 
@@ -89,7 +93,10 @@ def test_a_failure_says_where_and_why(tmp_path, name, source, sentence):
 def test_a_process_that_died_is_named_by_its_last_cell(run, monkeypatch, tmp_path):
     def die(template, output, given, log):
         begun = [(stand_ins.RUN, "1"), (stand_ins.FAIL, "2"), (stand_ins.SAVE, None)]
-        cells = [new_code_cell(s, metadata={"papermill": {"start_time": t}}) for s, t in begun]
+        cells = [
+            new_code_cell(s, metadata={"papermill": {"start_time": t}})
+            for s, t in begun
+        ]
         nbformat.write(new_notebook(cells=cells), output)
         raise DeadKernelError("died")
 
@@ -108,7 +115,9 @@ def test_what_runs_nothing_or_saves_nothing_is_refused(run, monkeypatch, tmp_pat
     (tmp_path / "taken").write_text("in the way")
     with pytest.raises(UserError, match=r"cannot be written .*--runs"):
         chapters.run("monitor", "m", (), tmp_path / "taken", tmp_path / "notebooks")
-    monkeypatch.setattr(chapters, "_execute", lambda template, output, given, log: output.touch())
+    monkeypatch.setattr(
+        chapters, "_execute", lambda template, output, given, log: output.touch()
+    )
     with pytest.raises(UserError, match=r"ended without answers\.parquet"):
         run()
 
@@ -117,7 +126,9 @@ def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
     folder = tmp_path / "runs"
     table = pd.DataFrame({"n": [0]})
     for name in ("some/model", "other/model"):
-        begun = runs.start("monitor", {"model": name}, folder / name.replace("/", "--") / "monitor")
+        begun = runs.start(
+            "monitor", {"model": name}, folder / name.replace("/", "--") / "monitor"
+        )
         about = {"model": {"name": name}, "dataset": {"name": "none"}}
         runs.save(begun, answers=table, metrics=table, **about)
     earlier = runs.start("summary", {"seed": 0}, folder / "synthesis" / "earlier")

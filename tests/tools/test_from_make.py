@@ -26,7 +26,17 @@ TEXTS = (
     "-k x; touch PWNED",
     "back\\slash # no comment",
 )
-NAMES = ("MODEL", "MODELS", "SET", "CHAPTERS", "SOURCES", "BENCHMARKS", "CORES", "PROFILE", "ARGS")
+NAMES = (
+    "MODEL",
+    "MODELS",
+    "SET",
+    "CHAPTERS",
+    "SOURCES",
+    "BENCHMARKS",
+    "CORES",
+    "PROFILE",
+    "ARGS",
+)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -38,8 +48,18 @@ def test_make_hands_on_what_it_is_given(text, by, root, tmp_path):
     python.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{told}'\n")
     python.chmod(0o755)
     given = {name: text for name in NAMES}
-    words = [f"{name}={value}" for name, value in given.items()] if by == "argument" else []
-    command = ["make", "-s", "-f", root / "Makefile", "-o", "install", f"VENV={tmp_path}"]
+    words = (
+        [f"{name}={value}" for name, value in given.items()] if by == "argument" else []
+    )
+    command = [
+        "make",
+        "-s",
+        "-f",
+        root / "Makefile",
+        "-o",
+        "install",
+        f"VENV={tmp_path}",
+    ]
     around = {"PATH": os.environ["PATH"], **(given if by == "environment" else {})}
     targets = ("book", "questions", "noise", "faults")
     done = call(*command, *targets, *words, cwd=tmp_path, env=around)
@@ -52,18 +72,40 @@ def test_make_hands_on_what_it_is_given(text, by, root, tmp_path):
 @pytest.mark.parametrize(
     ("target", "given", "expected"),
     [
-        ("book", {"MODEL": "-x y", "SET": "n=1 'd=$f x'", "CORES": "2"}, ["model=-x y"]),
-        ("sweep", {"MODELS": "'a b' c", "PROFILE": "p;q", "DRY": "1"}, ["models=['a b', 'c']"]),
-        ("questions", {"MODEL": "m", "SOURCES": "a,b"}, ["set=['dataset=seen_qa', 'sources=a,b',"]),
+        (
+            "book",
+            {"MODEL": "-x y", "SET": "n=1 'd=$f x'", "CORES": "2"},
+            ["model=-x y"],
+        ),
+        (
+            "sweep",
+            {"MODELS": "'a b' c", "PROFILE": "p;q", "DRY": "1"},
+            ["models=['a b', 'c']"],
+        ),
+        (
+            "questions",
+            {"MODEL": "m", "SOURCES": "a,b"},
+            ["set=['dataset=seen_qa', 'sources=a,b',"],
+        ),
         ("knowledge", {"MODELS": "a b"}, ["model='a'", "model='b'"]),
-        ("benchmarks", {"MODEL": "m", "BENCHMARKS": "fever x/my.csv"}, ["/fever", "benchmarks/my"]),
+        (
+            "benchmarks",
+            {"MODEL": "m", "BENCHMARKS": "fever x/my.csv"},
+            ["/fever", "benchmarks/my"],
+        ),
         ("noise", {"MODEL": "m"}, ["model='m'"]),
     ],
 )
 def test_targets_are_commands(target, given, expected):
-    parsed = [str(tools.parser().parse_args(words)) for words in from_make.commands(target, given)]
+    parsed = [
+        str(tools.parser().parse_args(words))
+        for words in from_make.commands(target, given)
+    ]
     assert len(parsed) == len(expected)
-    assert all(word.replace("model=-", "model='-") in text for word, text in zip(expected, parsed))
+    assert all(
+        word.replace("model=-", "model='-") in text
+        for word, text in zip(expected, parsed)
+    )
 
 
 @pytest.mark.parametrize("text", ["it's", "--help", "monitor -h", "a\\"])

@@ -59,7 +59,11 @@ def test_each_chapter_runs_where_its_kind_says():
 def test_another_model_is_measured_once_by_all_chapters_in_its_own_format():
     given = ["n_facts=5", "n_items=7", "prompt_format=chat", "copying_steps=9"]
     [job, *_] = jobs.plan([*STUDIES, "atlas"], "atlas-m", ["atlas-s"], given)
-    assert (job.chapter, job.model, job.words) == (jobs.OTHERS, "atlas-s", tuple(given[:2]))
+    assert (job.chapter, job.model, job.words) == (
+        jobs.OTHERS,
+        "atlas-s",
+        tuple(given[:2]),
+    )
     assert job.folders == tuple(f"atlas-s/{name}" for name in STUDIES)
     assert "notebook.ipynb" not in job.parts
     assert not any(each.early for each in jobs.plan(["atlas"], "atlas-m", ["atlas-s"]))
@@ -67,7 +71,9 @@ def test_another_model_is_measured_once_by_all_chapters_in_its_own_format():
 
 def test_other_models_begin_first_and_short_chapters_end():
     names = ["published", "atlas", *reversed(STUDIES), "own", jobs.OTHERS, jobs.NOISE]
-    order = sorted((jobs.Job(name, name) for name in names), key=jobs.priority, reverse=True)
+    order = sorted(
+        (jobs.Job(name, name) for name in names), key=jobs.priority, reverse=True
+    )
     assert {job.chapter for job in order[:2]} == {jobs.OTHERS, jobs.NOISE}
     assert {job.chapter for job in order[2:6]} == {*STUDIES}
     assert [job.chapter for job in order[6:]] == ["atlas", "published", "own"]
@@ -78,12 +84,16 @@ def test_a_measured_run_is_out_of_date_with_its_settings_alone(tmp_path):
         [job] = jobs.plan(["monitor"], "atlas-m", ["atlas-s"], words)[:1]
         return jobs.made_from(job, tmp_path)
 
-    assert made() == made() == made("n_grid=2")  # a close-up of the chapter, which is not made
+    assert (
+        made() == made() == made("n_grid=2")
+    )  # a close-up of the chapter, which is not made
     assert made() != made("n_facts=2")
 
 
 def test_who_reads_the_runs_of_others():
-    planned = jobs.plan(["published", "comparison", "real_models", "monitor"], "atlas-m", ["x"])
+    planned = jobs.plan(
+        ["published", "comparison", "real_models", "monitor"], "atlas-m", ["x"]
+    )
     own = [job for job in planned if not job.early]
     found = {job.chapter: (jobs.reads_runs(job), jobs.needs_runs(job)) for job in own}
     assert found["comparison"] == (True, True)

@@ -9,7 +9,14 @@ from helpers import UserError
 
 
 def answer(status, info="", uri="https://example.org", **more):
-    row = {"filename": "a.md", "lineno": 3, "status": status, "code": 0, "uri": uri, "info": info}
+    row = {
+        "filename": "a.md",
+        "lineno": 3,
+        "status": status,
+        "code": 0,
+        "uri": uri,
+        "info": info,
+    }
     return json.dumps(row | more)
 
 
@@ -18,8 +25,16 @@ def answer(status, info="", uri="https://example.org", **more):
     [
         ("working", "", "working"),
         ("redirected", "https://example.org/new", "redirected"),
-        ("broken", "404 Client Error: Not Found for url: https://example.org/", "broken"),
-        ("broken", "Max retries exceeded (Failed to resolve 'example.org')", "unreachable"),
+        (
+            "broken",
+            "404 Client Error: Not Found for url: https://example.org/",
+            "broken",
+        ),
+        (
+            "broken",
+            "Max retries exceeded (Failed to resolve 'example.org')",
+            "unreachable",
+        ),
         ("broken", "[Errno 111] Connection refused", "unreachable"),
         ("timeout", "Read timed out. (read timeout=15)", "unreachable"),
         ("ignored", "", "ignored"),
@@ -45,7 +60,11 @@ BROKEN = answer("broken", "404 Not Found", uri="https://example.org/gone")
 def test_a_broken_link_is_named_with_its_place(answers, status, lines):
     found, text = links.tell(links.read("\n".join(answers)))
     assert found == status
-    assert "No server could be reached" in text if lines is None else text.splitlines() == lines
+    assert (
+        "No server could be reached" in text
+        if lines is None
+        else text.splitlines() == lines
+    )
 
 
 def test_old_answers_are_not_taken_for_new_and_a_book_that_cannot_be_read_is_a_sentence(
@@ -54,7 +73,9 @@ def test_old_answers_are_not_taken_for_new_and_a_book_that_cannot_be_read_is_a_s
     old = tmp_path / "_build" / "html" / "output.json"
     old.parent.mkdir(parents=True)
     old.write_text(answer("working"))
-    monkeypatch.setattr(render, "build", lambda builder, out, log: old.write_text(BROKEN))
+    monkeypatch.setattr(
+        render, "build", lambda builder, out, log: old.write_text(BROKEN)
+    )
     assert links.ask(tmp_path)["status"].tolist() == ["broken"]
     monkeypatch.setattr(render, "build", lambda builder, out, log: (1, "no such file"))
     with pytest.raises(UserError, match="cannot be read"):

@@ -9,7 +9,8 @@ import pytest
 from book.tools import jobs, render
 from tests import small_project, tiny
 
-# What is edited, and the runs that are then out of date; all but those of another setting.
+# What is edited, and the runs that are then out of date; all but those of another
+# setting.
 EDITS = {
     "notebooks/monitor.ipynb": {"monitor"},
     "notebooks/claims/monitor.yaml": {"monitor"},
@@ -29,7 +30,9 @@ EDITS = {
 def project(tmp_path_factory, root):
     """Return a copy of the project with small files for weights."""
     top = tmp_path_factory.mktemp("copy")
-    hidden = shutil.ignore_patterns("__pycache__", "weights", "_build", "chapters", "_extra")
+    hidden = shutil.ignore_patterns(
+        "__pycache__", "weights", "_build", "chapters", "_extra"
+    )
     for name in ("helpers", "book", "notebooks"):
         shutil.copytree(root / name, top / name, ignore=hidden)
     for edited in EDITS:
@@ -40,7 +43,10 @@ def project(tmp_path_factory, root):
 
 def states(top):
     """Return what the runs of a book in the copy would be made from now."""
-    planned = {job.chapter: job for job in jobs.plan(["monitor", "published"], "atlas-m", ["./x"])}
+    planned = {
+        job.chapter: job
+        for job in jobs.plan(["monitor", "published"], "atlas-m", ["./x"])
+    }
     planned |= {"noise": jobs.noise("atlas-m")}
     planned |= {"own": jobs.Job("own/monitor", "monitor", "atlas-m", ("dataset=mine",))}
     with pytest.MonkeyPatch.context() as patch:
@@ -74,7 +80,9 @@ def test_an_edit_makes_what_it_belongs_to_out_of_date(project, before, edited):
     assert ("own" in changed) == bool(expected & {"own", "monitor"})
 
 
-def test_settings_their_folders_a_model_its_base_and_the_libraries_count(tmp_path, monkeypatch):
+def test_settings_their_folders_a_model_its_base_and_the_libraries_count(
+    tmp_path, monkeypatch
+):
     for name in ("one", "two", "base", "model"):
         (tmp_path / name).mkdir()
     told = {"base_model_name_or_path": str(tmp_path / "base")}
@@ -82,7 +90,9 @@ def test_settings_their_folders_a_model_its_base_and_the_libraries_count(tmp_pat
     sources = f"sources={tmp_path / 'one'},{tmp_path / 'two'}"
 
     def made(*words):
-        job = jobs.Job("m/x", "knowledge_base", str(tmp_path / "model"), (sources, *words))
+        job = jobs.Job(
+            "m/x", "knowledge_base", str(tmp_path / "model"), (sources, *words)
+        )
         return jobs.made_from(job, tmp_path)
 
     seen = [made()]
@@ -107,7 +117,9 @@ def test_settings_their_folders_a_model_its_base_and_the_libraries_count(tmp_pat
         ({"server": ["2", "m"]}, False),
     ],
 )
-def test_a_server_is_asked_whether_it_holds_the_same(tmp_path, monkeypatch, change, current):
+def test_a_server_is_asked_whether_it_holds_the_same(
+    tmp_path, monkeypatch, change, current
+):
     said = {"server": ["1", "m"], "sample": [-1.0, -2.0]}
     monkeypatch.setattr(jobs, "_served", lambda _: dict(said))
     job = jobs.Job("m/monitor", "monitor", "http://localhost:1#m")
@@ -146,7 +158,9 @@ def test_the_pages_depend_on_prose_chapters_extensions_and_the_package(root):
         "notebooks/monitor.ipynb",
         "notebooks/slides/monitor.md",
     }
-    assert not [name for name in seen if name.startswith(("tests/", "runs/", "book/_build"))]
+    assert not [
+        name for name in seen if name.startswith(("tests/", "runs/", "book/_build"))
+    ]
 
 
 ASKING = """import torch
@@ -174,9 +188,13 @@ def test_an_edit_of_a_plot_asks_the_model_nothing_again(tmp_path, monkeypatch):
     first = pd.read_parquet(table)
     style = top / "helpers" / "plots" / "style.py"
     style.write_text(style.read_text() + "\n# an edit\n")
-    done = small_project.call(top, "sweep", "monitor", "--models", "./a", "--cores", "1")
+    done = small_project.call(
+        top, "sweep", "monitor", "--models", "./a", "--cores", "1"
+    )
     assert done.stdout.splitlines()[-1].startswith("1 done (1 of them now)")
     second = pd.read_parquet(table)
     assert first["passes"].min() > 0
     assert second["passes"].max() == 0
-    pd.testing.assert_frame_equal(first.drop(columns="passes"), second.drop(columns="passes"))
+    pd.testing.assert_frame_equal(
+        first.drop(columns="passes"), second.drop(columns="passes")
+    )

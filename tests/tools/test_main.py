@@ -8,7 +8,8 @@ from helpers import UserError, cli
 
 
 @pytest.mark.parametrize(
-    ("command", "name"), [(c, name) for c in (cli, commands) for name in ("", *c.COMMANDS)]
+    ("command", "name"),
+    [(c, name) for c in (cli, commands) for name in ("", *c.COMMANDS)],
 )
 def test_help_fits_a_screen(command, name, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
@@ -24,10 +25,16 @@ def test_help_fits_a_screen(command, name, capsys, monkeypatch):
     ("raised", "status", "sentence"),
     [
         (UserError("Say it so."), 2, "error: Say it so.\n"),
-        (KeyboardInterrupt(), 130, "error: Interrupted: the same command goes on where this stop"),
+        (
+            KeyboardInterrupt(),
+            130,
+            "error: Interrupted: the same command goes on where this stop",
+        ),
     ],
 )
-def test_what_stops_a_command_is_one_sentence(raised, status, sentence, monkeypatch, capsys):
+def test_what_stops_a_command_is_one_sentence(
+    raised, status, sentence, monkeypatch, capsys
+):
     def stop(*given, **named):
         raise raised
 

@@ -24,7 +24,9 @@ def test_each_variant_leaves_a_run_apart_from_the_models(made):
     assert not rest
     assert name == "tiny"
     assert list(paths) == list(noise.VARIANTS)
-    told = {variant: runs.manifest(path)["parameters"] for variant, path in paths.items()}
+    told = {
+        variant: runs.manifest(path)["parameters"] for variant, path in paths.items()
+    }
     assert {given["seed"] for given in told.values()} == {0}
     assert told["hints"]["hints"] != told["usual"]["hints"]
     assert told["dtype"]["dtype"] == "bfloat16"
@@ -48,7 +50,9 @@ def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
     gaps, answers = noise.compare(paths, n_resamples=50)
     asked = {name: runs.answers(path) for name, path in paths.items()}
     assert len({frozenset(table["item"]) for table in asked.values()}) == 1
-    usual, other = (beside.facts("monitor", paths[name]) for name in (noise.USUAL, "hints"))
+    usual, other = (
+        beside.facts("monitor", paths[name]) for name in (noise.USUAL, "hints")
+    )
     rows = gaps[gaps["variant"] == noise.LABELS["hints"]].set_index("measure")
     for measure in STUDIES["monitor"].MEASURES:
         expected = comparison.difference(other, usual, measure, 50)
@@ -71,9 +75,15 @@ def test_a_single_run_is_no_floor(made, tmp_path):
 
 
 def test_the_change_that_counts_is_the_one_whose_interval_reaches_farthest():
-    rows = [("half", -0.001, "MONITOR"), ("batches", 0.0, "MONITOR"), ("other", 9, "base")]
+    rows = [
+        ("half", -0.001, "MONITOR"),
+        ("batches", 0.0, "MONITOR"),
+        ("other", 9, "base"),
+    ]
     far = pd.DataFrame(rows, columns=["variant", "estimate", "measure"]).assign(n=90)
     far["low"], far["high"] = far["estimate"] - 0.04, far["estimate"] + 0.04
-    found = noise.farthest({"m": far, "s": far.assign(estimate=0.0, low=-0.01, high=0.01)})
+    found = noise.farthest(
+        {"m": far, "s": far.assign(estimate=0.0, low=-0.01, high=0.01)}
+    )
     assert (found["who"], found["variant"], found["n"]) == ("m", "half", 90)
     assert found["most"] == pytest.approx(0.041)

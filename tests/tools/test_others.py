@@ -34,18 +34,28 @@ def test_what_only_the_chapter_takes_is_never_said_to_have_been_done():
 
 
 def test_a_study_that_cannot_be_done_stops_no_other(tmp_path):
-    templates = [jobs.TEMPLATES / f"{name}.ipynb" for name in ("latent_knowledge", "monitor")]
+    templates = [
+        jobs.TEMPLATES / f"{name}.ipynb" for name in ("latent_knowledge", "monitor")
+    ]
     few = [*SMALL, "separator=nothing"]
     with pytest.raises(UserError, match=r"latent_knowledge: .*nothing"):
         others.run("atlas-xs", templates, few, tmp_path)
     [done] = runs.load(tmp_path).itertuples()
-    assert (done.model, done.chapter, done.parameters["n_facts"]) == ("atlas-xs", "monitor", 2)
+    assert (done.model, done.chapter, done.parameters["n_facts"]) == (
+        "atlas-xs",
+        "monitor",
+        2,
+    )
     assert not (done.folder / "notebook.ipynb").exists()
 
 
 def test_the_command_leaves_runs_that_are_current(tmp_path):
     words = ["--model", "atlas-xs", "--runs", str(tmp_path), "--set", *SMALL]
     assert commands.main(["others", "monitor", *words]) == 0
-    fitting = [word for word in SMALL if settings.fitting(jobs.TEMPLATES / "monitor.ipynb", [word])]
+    fitting = [
+        word
+        for word in SMALL
+        if settings.fitting(jobs.TEMPLATES / "monitor.ipynb", [word])
+    ]
     [job, *_] = jobs.plan(["monitor"], "atlas-m", ["atlas-xs"], fitting)
     assert jobs.is_current(job, tmp_path)

@@ -26,7 +26,9 @@ def page(tmp_path):
 
 def test_the_print_is_whole(page, tmp_path, browser):
     with ThreadPoolExecutor() as apart:  # the library bears one browser a thread
-        made = apart.submit(pdf.print_page, page, tmp_path / "out" / "book.pdf").result()
+        made = apart.submit(
+            pdf.print_page, page, tmp_path / "out" / "book.pdf"
+        ).result()
     data = made.read_bytes()
     assert data.startswith(b"%PDF-")
     assert data.count(b"/Type /Page\n") == 2

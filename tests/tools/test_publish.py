@@ -1,6 +1,7 @@
 """Tests of book.tools.publish: the book is made by the commands that a user types.
 
-They run in a copy of the project, with a stand-in for a chapter and a tiny random model.
+They run in a copy of the project, with a stand-in for a chapter and a tiny random
+model.
 """
 
 import json
@@ -28,7 +29,9 @@ def test_a_model_from_a_package_begins_with_sizes_that_the_user_may_set(capsys):
     given = publish.sized("smollm2", ["n_facts=9"])
     assert [word for word in given if word.startswith("n_facts")] == ["n_facts=9"]
     publish.check_settings([], given)
-    assert set(capsys.readouterr().err.rstrip(".\n").split(": ")[1].split()) == set(given[:-1])
+    assert set(capsys.readouterr().err.rstrip(".\n").split(": ")[1].split()) == set(
+        given[:-1]
+    )
     assert publish.sized("atlas-m", ["n_facts=9"]) == ["n_facts=9"]
 
 
@@ -37,14 +40,19 @@ def test_a_model_from_a_package_begins_with_sizes_that_the_user_may_set(capsys):
     [
         (["--models", "atlas-m", "nobody/nothing"], "There is no model nobody/nothing"),
         (["--set", "n_fact=1"], "has no parameter 'n_fact': did you mean n_facts?"),
-        (["atlas", "--set", "n_facts=3", "attribution=no"], "no parameter 'attribution'"),
+        (
+            ["atlas", "--set", "n_facts=3", "attribution=no"],
+            "no parameter 'attribution'",
+        ),
         (["--set", "toy_facts"], "sets nothing"),
         (["--model", "./nowhere"], "There is no folder ./nowhere"),
         (["--model", "nobody/nothing"], "There is no model nobody/nothing"),
         (["moniter"], "There is no chapter 'moniter'"),
     ],
 )
-def test_a_mistake_ends_at_once_in_one_sentence(words, sentence, capfd, tmp_path, monkeypatch):
+def test_a_mistake_ends_at_once_in_one_sentence(
+    words, sentence, capfd, tmp_path, monkeypatch
+):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert commands.main(["book", "--runs", str(tmp_path / "runs"), *words]) == 2
     told = capfd.readouterr().err
@@ -70,7 +78,9 @@ def project(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_make_book_shows_the_run_of_a_model_of_the_hub_that_is_in_the_cache(project, monkeypatch):
+def test_make_book_shows_the_run_of_a_model_of_the_hub_that_is_in_the_cache(
+    project, monkeypatch
+):
     assert type_in(project, "make book").returncode == 0
     page = project / "book" / "_build" / "html" / "chapters" / "monitor.html"
     assert "said aloud" in page.read_text()
@@ -80,7 +90,9 @@ def test_make_book_shows_the_run_of_a_model_of_the_hub_that_is_in_the_cache(proj
     (cache / "refs").mkdir()
     (cache / "refs" / "main").write_text(snapshot)
     monkeypatch.setenv("HF_HUB_CACHE", str(project / "hub"))
-    made = type_in(project, "make book MODEL=someone/small SET='n_facts=4' CHAPTERS=monitor")
+    made = type_in(
+        project, "make book MODEL=someone/small SET='n_facts=4' CHAPTERS=monitor"
+    )
     assert made.returncode == 0
     answers = project / "runs" / "someone--small" / "monitor" / "answers.parquet"
     assert len(pd.read_parquet(answers)) == 4
@@ -88,9 +100,17 @@ def test_make_book_shows_the_run_of_a_model_of_the_hub_that_is_in_the_cache(proj
 
 
 @pytest.mark.slow
-def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed(project):
-    weights, toc = project / "helpers" / "models" / "weights", project / "book" / "_toc.yml"
-    text, bare = toc.read_text(), project / "runs" / "atlas-m" / "monitor" / "notebook.ipynb"
+def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed(
+    project,
+):
+    weights, toc = (
+        project / "helpers" / "models" / "weights",
+        project / "book" / "_toc.yml",
+    )
+    text, bare = (
+        toc.read_text(),
+        project / "runs" / "atlas-m" / "monitor" / "notebook.ipynb",
+    )
     small = weights / "atlas-s"
     try:
         tiny.save(small)
@@ -101,7 +121,9 @@ def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed
         read = json.loads((folder / "run.json").read_text())["read"]
         assert {row["model"] for row in read} >= {"atlas-m", "atlas-s"}
         other = project / "runs" / "atlas-s" / "monitor"
-        assert json.loads((other / "run.json").read_text())["parameters"]["n_facts"] == 5
+        assert (
+            json.loads((other / "run.json").read_text())["parameters"]["n_facts"] == 5
+        )
         html = project / "book" / "_build" / "html" / "chapters" / "monitor.html"
         assert not (other / "notebook.ipynb").exists()  # measured, not executed
         pages = [bare, other / "run.json", folder / "notebook.ipynb", html]
@@ -123,7 +145,9 @@ def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed
 def test_a_chapter_that_fails_has_a_page_and_the_others_are_rendered(project):
     done = type_in(project, "make book SET='fail=bug'")
     assert done.returncode != 0
-    assert "error: 1 of 1 runs failed, and the book says so in their place." in done.stderr
+    assert (
+        "error: 1 of 1 runs failed, and the book says so in their place." in done.stderr
+    )
     assert "Traceback" not in done.stderr
     html = project / "book" / "_build" / "html"
     shown = (html / "chapters" / "monitor.html").read_text()
@@ -131,7 +155,11 @@ def test_a_chapter_that_fails_has_a_page_and_the_others_are_rendered(project):
     assert "A chapter" in shown
     assert "One page." in (html / "index.html").read_text()
     kept = nbformat.read(project / "runs" / "atlas-m" / "monitor" / "failed.ipynb", 4)
-    assert any(out.output_type == "error" for cell in kept.cells for out in cell.get("outputs", []))
+    assert any(
+        out.output_type == "error"
+        for cell in kept.cells
+        for out in cell.get("outputs", [])
+    )
 
 
 @pytest.mark.slow
@@ -144,7 +172,9 @@ def test_a_page_with_a_warning_stops_the_build(project):
     finally:
         index.write_text(text)
     assert done.returncode != 0
-    assert re.search(r"error: The pages were not rendered: .*index\.md:\d+: WARNING", done.stderr)
+    assert re.search(
+        r"error: The pages were not rendered: .*index\.md:\d+: WARNING", done.stderr
+    )
 
 
 def readme_commands() -> list[str]:
@@ -165,7 +195,9 @@ def test_the_commands_of_the_readme_work(command, project, tmp_path):
         return  # that is this
     if command == "make course":
         return  # its exercises are those of the whole project: tests/tools/course
-    if command.startswith(".venv/bin/python -m helpers measure "):  # on a model of the project
+    if command.startswith(
+        ".venv/bin/python -m helpers measure "
+    ):  # on a model of the project
         words = shlex.split(command.replace("n_facts=5", "n_facts=1"))
         done = python(*words[1:], "--runs", tmp_path, cwd=ROOT)
         assert re.search(r"MONITOR +0\.\d+", done.stdout)
@@ -176,6 +208,8 @@ def test_the_commands_of_the_readme_work(command, project, tmp_path):
 
 @pytest.mark.parametrize("interpreter", ["false", "no-such-python"])
 def test_make_names_the_pythons_it_can_use(project, interpreter):
-    done = call("make", "install", f"PYTHON={interpreter}", "VENV=new", code=2, cwd=project)
+    done = call(
+        "make", "install", f"PYTHON={interpreter}", "VENV=new", code=2, cwd=project
+    )
     assert "Python 3.11, 3.12 or 3.13 is needed" in done.stderr
     assert not (project / "new").exists()

@@ -27,7 +27,9 @@ def executed(path: Path, **changes) -> Path:
 def book(tmp_path, monkeypatch):
     folder = tmp_path / "book"
     folder.mkdir()
-    (folder / "_toc.yml").write_text("chapters:\n  - file: chapters/monitor\n  - file: data\n")
+    (folder / "_toc.yml").write_text(
+        "chapters:\n  - file: chapters/monitor\n  - file: data\n"
+    )
     monkeypatch.setattr(render, "BOOK", folder)
     return folder
 
@@ -38,13 +40,17 @@ def test_place_copies_the_models_chapters_and_drops_old_ones(tmp_path, book):
     (book / "chapters" / "old.ipynb").write_text("{}")
     copies = render.place("m", tmp_path / "runs")
     assert copies == [book / "chapters" / "monitor.ipynb"]
-    assert [path.name for path in (book / "chapters").glob("*.ipynb")] == ["monitor.ipynb"]
+    assert [path.name for path in (book / "chapters").glob("*.ipynb")] == [
+        "monitor.ipynb"
+    ]
     injected = nbformat.read(copies[0], as_version=4).cells[0]
     assert "hide-input" in injected.metadata.tags
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_solutions_are_left_out_where_the_settings_say_so(tmp_path, book, monkeypatch, hidden):
+def test_solutions_are_left_out_where_the_settings_say_so(
+    tmp_path, book, monkeypatch, hidden
+):
     config = tmp_path / "_config.yml"
     config.write_text(f"sphinx:\n  config:\n    hide_solutions: {hidden}\n")
     monkeypatch.setattr(render, "CONFIG", config)
@@ -73,7 +79,12 @@ ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceba
 def page(path: Path) -> str:
     """Return what a placed notebook says: its sources, and its outputs as HTML."""
     cells = nbformat.read(path, as_version=4).cells
-    shown = [out.data["text/html"] for c in cells for out in c.get("outputs", []) if "data" in out]
+    shown = [
+        out.data["text/html"]
+        for c in cells
+        for out in c.get("outputs", [])
+        if "data" in out
+    ]
     return "\n".join([*(cell.source for cell in cells), *shown])
 
 
@@ -85,18 +96,24 @@ def page(path: Path) -> str:
         {"metadata": {"papermill": {"exception": True}}},
     ],
 )
-def test_a_chapter_that_failed_or_was_not_executed_has_a_page_that_says_so(tmp_path, book, changes):
+def test_a_chapter_that_failed_or_was_not_executed_has_a_page_that_says_so(
+    tmp_path, book, changes
+):
     path = executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb", **changes)
     (copy,) = render.place("m", tmp_path / "runs")
     assert re.search(r"Cell 2 of .* failed or has not run: see .*run\.log", page(copy))
     notebook = nbformat.read(executed(path), 4)
-    notebook.metadata["papermill"] = {"exception": True}  # as papermill calls one that failed
+    notebook.metadata["papermill"] = {
+        "exception": True
+    }  # as papermill calls one that failed
     nbformat.write(notebook, path)
     (copy,) = render.place("m", tmp_path / "runs")
     assert "failed: run make book again" in page(copy)
 
 
-def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(tmp_path, book):
+def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(
+    tmp_path, book
+):
     executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
     (copy,) = render.place("m", tmp_path / "runs", {"monitor": "It said <script>."})
     text = page(copy)

@@ -46,7 +46,10 @@ def test_a_larger_model_never_asks_for_less(one, other):
     ],
 )
 def test_a_wrong_table_is_one_sentence(root, tmp_path, change, sentence):
-    table, path = yaml.safe_load((root / SLURM).read_text()), tmp_path / "resources.yaml"
+    table, path = (
+        yaml.safe_load((root / SLURM).read_text()),
+        tmp_path / "resources.yaml",
+    )
     if change:
         change(table)
     path.write_text(yaml.safe_dump(table) if change else "sizes: [")
@@ -63,7 +66,9 @@ def test_needs_by_hand(tmp_path):
     small = {"gpu": 0, "cpus": 2, "mem_mb": 4096, "runtime": 10}
     assert resources.need(table, "monitor", 0.5) == small
     large = {"gpu": 4, "cpus": 16, "mem_mb": 262144, "runtime": 120}
-    assert [resources.need(table, "other", size) for size in (7, 400.0, None)] == [large] * 3
+    assert [resources.need(table, "other", size) for size in (7, 400.0, None)] == [
+        large
+    ] * 3
     (tmp_path / "model.safetensors").write_bytes(b"{}")
     assert resources.billions(str(tmp_path)) is None  # cannot be told
     assert resources.billions("./no-such-folder") is None

@@ -76,7 +76,10 @@ def test_values_take_the_type_of_the_default(template, word, value):
         ("n_fact=5", "has no parameter 'n_fact': did you mean n_facts?"),
         ("zzz=5", f"the declared ones are {', '.join(NAMES[1:-1])}."),
         ("n_facts", "write name=value"),
-        ("n_facts=many", "n_facts takes a whole number, as in n_facts=30, and 'many' is none"),
+        (
+            "n_facts=many",
+            "n_facts takes a whole number, as in n_facts=30, and 'many' is none",
+        ),
         ("n_facts=3.5", "takes a whole number"),
         ("n_facts=-1", "The parameter n_facts is -1: give 0 or more"),
         ("n_bootstrap=19", "The parameter n_bootstrap is 19: give 20 or more"),
@@ -100,13 +103,19 @@ def test_an_unknown_chapter_names_the_known(template):
         settings.read(template.with_name("moniter.ipynb"), [])
 
 
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0@")) | st.text("'\"\\\n{}$,[] ")
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0@")) | st.text(
+    "'\"\\\n{}$,[] "
+)
 
 
 @given(
-    TEXTS, st.lists(TEXTS.filter(bool)), st.lists(st.floats(allow_nan=False, allow_infinity=False))
+    TEXTS,
+    st.lists(TEXTS.filter(bool)),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False)),
 )
-@hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.settings(
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
+)
 def test_values_come_unchanged_from_the_command_line_into_the_chapter(
     template, text, texts, numbers
 ):
@@ -114,9 +123,19 @@ def test_values_come_unchanged_from_the_command_line_into_the_chapter(
     words = from_make.words("SET", {"SET": shlex.join(given)})
     values = settings.read(template, words)
     made = parameterize_notebook(
-        load_notebook_node(str(template)), values, kernel_name="python3", language="python"
+        load_notebook_node(str(template)),
+        values,
+        kernel_name="python3",
+        language="python",
     )
     found = {}
-    exec(next(cell.source for cell in made.cells if "injected" in str(cell.metadata)), found)
-    assert (found["mode"], found["relations"], found["alphas"]) == (text, texts, numbers)
+    exec(
+        next(cell.source for cell in made.cells if "injected" in str(cell.metadata)),
+        found,
+    )
+    assert (found["mode"], found["relations"], found["alphas"]) == (
+        text,
+        texts,
+        numbers,
+    )
     assert cli.read_value("alphas", ",".join(map(repr, numbers)), [0.5]) == numbers

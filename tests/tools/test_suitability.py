@@ -14,7 +14,9 @@ from tests import own_facts
 @pytest.fixture(autouse=True)
 def offline(monkeypatch):
     """Nothing may be fetched to answer."""
-    monkeypatch.setattr(network, "tried", lambda *_: pytest.fail("a data set was fetched"))
+    monkeypatch.setattr(
+        network, "tried", lambda *_: pytest.fail("a data set was fetched")
+    )
 
 
 def test_the_table_of_the_data_page_is_true(root, tmp_path):
@@ -32,12 +34,16 @@ def test_the_table_of_the_data_page_is_true(root, tmp_path):
     assert set(datasets.NAMES) < set(told)
     told[str(own_facts.write(tmp_path / "books", 12))] = told["fktc"]
     for name, cells in told.items():
-        assert [not suitability.unsuited(chapter, name) for chapter in TAKES] == cells, name
+        assert [
+            not suitability.unsuited(chapter, name) for chapter in TAKES
+        ] == cells, name
 
 
 def test_a_sentence_names_the_chapter_the_data_and_who_takes_them():
     said = suitability.unsuited("multiplicity", "trex_mc")
-    assert re.match(r"trex_mc holds .*multiplicity takes .*run latent_knowledge on it", said)
+    assert re.match(
+        r"trex_mc holds .*multiplicity takes .*run latent_knowledge on it", said
+    )
     assert suitability.unsuited("atlas", "trex_mc") == ""
 
 
@@ -55,7 +61,9 @@ def test_small_data_are_refused_by_the_chapters_that_need_more(tmp_path):
     assert not said["knowledge_base"]
     assert not said["latent_knowledge"]
     same = own_facts.write(tmp_path / "same", 12, n_objects=1)
-    assert "fewer than 2 different objects" in suitability.unsuited("latent_knowledge", same)
+    assert "fewer than 2 different objects" in suitability.unsuited(
+        "latent_knowledge", same
+    )
     folder = own_facts.write(own_facts.write(tmp_path / "books", 12), 2, "editor")
     assert not any(suitability.unsuited(chapter, folder) for chapter in TAKES)
     assert suitability.unsuited("latent_knowledge", folder, ["editor"])
@@ -76,7 +84,13 @@ def test_mistakes_are_raised(tmp_path):
 
 def test_calibration_takes_facts_that_have_counts(tmp_path):
     assert suitability.unsuited("calibration", "atlas") == ""
-    for name in ("fktc", "nobel", "fever", "seen_qa", str(own_facts.write(tmp_path / "few", 9))):
+    for name in (
+        "fktc",
+        "nobel",
+        "fever",
+        "seen_qa",
+        str(own_facts.write(tmp_path / "few", 9)),
+    ):
         said = suitability.unsuited("calibration", name)
         assert said.startswith(f"{name} has no counts of exposure")
         assert "add `exposure` to your facts" in said

@@ -52,13 +52,17 @@ def test_a_sweep_goes_on_past_a_bad_model_and_repeats_only_it(swept):
     folder = next((project / "runs").glob("b-*/monitor"))
     assert f"{folder.relative_to(project)}/run.log" in lines[0]
     assert "Traceback" in (project / "failed" / "failed.ipynb").read_text()
-    assert first.stderr.splitlines()[-1].startswith("error: The sweep lacks 1 of 2 runs: mend")
+    assert first.stderr.splitlines()[-1].startswith(
+        "error: The sweep lacks 1 of 2 runs: mend"
+    )
     assert set(done) == {"a"}
 
     assert second.returncode == 0
     assert second.stdout.splitlines()[-1] == "2 done (1 of them now), 0 failed, 0 left"
     told = second.stderr.splitlines()
-    assert any(re.fullmatch(r"1 of 1 runs made in [\d.]+ minutes", line) for line in told)
+    assert any(
+        re.fullmatch(r"1 of 1 runs made in [\d.]+ minutes", line) for line in told
+    )
     assert any(re.fullmatch(r"b-\w+/monitor: cell 1/\d, \d+ s", line) for line in told)
     assert now["a"] == done["a"]
     assert not (folder / "failed.ipynb").exists()
@@ -95,13 +99,24 @@ def test_a_runs_folder_that_was_moved_or_copied_says_itself_what_it_holds(projec
 
 
 def test_a_run_made_by_hand_counts_for_its_settings(project):
-    by_hand = ["run", "monitor", "--model", "./a", "--runs", "by hand", "--set", "n_facts=5"]
+    by_hand = [
+        "run",
+        "monitor",
+        "--model",
+        "./a",
+        "--runs",
+        "by hand",
+        "--set",
+        "n_facts=5",
+    ]
     assert small_project.call(project, *by_hand).returncode == 0
     assert plan(project, "--runs", "by hand", "--set", "n_facts=5") == ["b"]
     assert plan(project, "--runs", "by hand") == ["a", "b"]
 
 
-def test_chapters_that_ask_no_model_come_last_and_some_need_a_run(tmp_path, monkeypatch):
+def test_chapters_that_ask_no_model_come_last_and_some_need_a_run(
+    tmp_path, monkeypatch
+):
     made = []
 
     def failing(jobs, runs, cores, profile):
@@ -113,9 +128,15 @@ def test_chapters_that_ask_no_model_come_last_and_some_need_a_run(tmp_path, monk
     chapters = ["comparison", "published", "real_models", "monitor"]
     planned = sweeps.plan(["atlas-s"], chapters, [])
     table = sweeps.run(planned, tmp_path).set_index("run")
-    assert made == [["atlas-s/monitor", "synthesis/published"], ["synthesis/real_models"]]
+    assert made == [
+        ["atlas-s/monitor", "synthesis/published"],
+        ["synthesis/real_models"],
+    ]
     assert table.loc["synthesis/comparison", "state"] == "left"
-    assert table.loc["synthesis/comparison", "why"] == "No run is there that it could read."
+    assert (
+        table.loc["synthesis/comparison", "why"]
+        == "No run is there that it could read."
+    )
     earlier = tmp_path / "m" / "monitor" / "run.json"
     earlier.parent.mkdir(parents=True)
     earlier.touch()
@@ -123,7 +144,9 @@ def test_chapters_that_ask_no_model_come_last_and_some_need_a_run(tmp_path, monk
     assert made[-1] == ["synthesis/comparison", "synthesis/real_models"]
 
 
-def test_runs_begin_by_priority_and_a_large_model_has_the_cores_alone(tmp_path, monkeypatch):
+def test_runs_begin_by_priority_and_a_large_model_has_the_cores_alone(
+    tmp_path, monkeypatch
+):
     at_work, seen = [], []
 
     def call(words, threads):
@@ -158,7 +181,9 @@ def test_an_interrupted_sweep_begins_no_other_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_call", call)
     monkeypatch.setattr(runner, "as_completed", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        runner._here(sweeps.plan(["./a", "./b", "./c"], ["monitor"], []), tmp_path, cores=1)
+        runner._here(
+            sweeps.plan(["./a", "./b", "./c"], ["monitor"], []), tmp_path, cores=1
+        )
     assert len(begun) == 1
 
 
@@ -167,11 +192,19 @@ def test_an_interrupted_sweep_begins_no_other_run(tmp_path, monkeypatch):
     [
         (["sweep"], 'A sweep needs models: name them, as in MODELS="atlas-s atlas-m".'),
         (["sweep", "moniter", "--models", "atlas-s"], "There is no chapter 'moniter'"),
-        (["sweep", "--models", "atlas-s", "--set", "n_fact=1"], "did you mean n_facts?"),
-        (["sweep", "--models", "atlas-s", "--profile", "slum"], "There is no profile slum: choose"),
+        (
+            ["sweep", "--models", "atlas-s", "--set", "n_fact=1"],
+            "did you mean n_facts?",
+        ),
+        (
+            ["sweep", "--models", "atlas-s", "--profile", "slum"],
+            "There is no profile slum: choose",
+        ),
     ],
 )
-def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(words, sentence, capfd, tmp_path):
+def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(
+    words, sentence, capfd, tmp_path
+):
     assert commands.main([*words, "--runs", str(tmp_path / "runs")]) == 2
     told = capfd.readouterr().err
     assert sentence in told
@@ -180,7 +213,9 @@ def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(words, sentence, capfd
 
 
 def test_a_sweep_of_all_chapters_asks_no_chapter_of_one_model_and_none_twice():
-    names = [job.name for job in sweeps.plan(["atlas-s", "atlas-s", "atlas-xs"], [], [])]
+    names = [
+        job.name for job in sweeps.plan(["atlas-s", "atlas-s", "atlas-xs"], [], [])
+    ]
     assert len(set(names)) == len(names)
     assert {"atlas-s/monitor", "atlas-xs/monitor", "synthesis/comparison"} <= set(names)
     assert "atlas-s/atlas" not in names

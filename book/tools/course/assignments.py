@@ -11,7 +11,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 
 from book.tools import render
 from book.tools.course.checks import stub
-from book.tools.course.exercises import WORDS, Exercise, checker, install_cell, plain, title_of
+from book.tools.course.exercises import (
+    WORDS,
+    Exercise,
+    checker,
+    install_cell,
+    plain,
+    title_of,
+)
 from book.tools.course.weeks import Week
 from book.tools.jobs import TEMPLATES
 
@@ -50,12 +57,17 @@ def nbgrader(week: Week) -> NotebookNode:
             for function, visible, hidden in parts:
                 hidden = f"### BEGIN HIDDEN TESTS\n{hidden}### END HIDDEN TESTS"
                 test = f"{name}-{function}-test" if len(parts) > 1 else f"{name}-test"
-                cell, points = new_code_cell(f"{visible}{hidden}"), exercise.difficulty / len(parts)
+                cell, points = (
+                    new_code_cell(f"{visible}{hidden}"),
+                    exercise.difficulty / len(parts),
+                )
                 yield _marked(cell, test, points=points, locked=True)
         if exercise.kind != "code" or exercise.words:
             answer = f"### BEGIN SOLUTION\n{notes(exercise)}\n### END SOLUTION"
             worth = 1 if exercise.words else exercise.difficulty
-            yield _marked(new_markdown_cell(answer), f"{name}-answer", worth, solution=True)
+            yield _marked(
+                new_markdown_cell(answer), f"{name}-answer", worth, solution=True
+            )
 
     made = _notebook(week, cells)
     (check,) = (cell for cell in made.cells if cell.source == checker().rstrip())
@@ -63,11 +75,23 @@ def nbgrader(week: Week) -> NotebookNode:
     return made
 
 
-def _marked(cell: NotebookNode, name: str, points: float = 0, **kinds: bool) -> NotebookNode:
+def _marked(
+    cell: NotebookNode, name: str, points: float = 0, **kinds: bool
+) -> NotebookNode:
     """Give a cell what nbgrader has to know of it."""
-    flags = {"locked": False, "solution": False, "task": False, "grade": points > 0} | kinds
+    flags = {
+        "locked": False,
+        "solution": False,
+        "task": False,
+        "grade": points > 0,
+    } | kinds
     worth = {"points": points} if points else {}
-    cell.metadata["nbgrader"] = {"schema_version": 3, "grade_id": name, **flags, **worth}
+    cell.metadata["nbgrader"] = {
+        "schema_version": 3,
+        "grade_id": name,
+        **flags,
+        **worth,
+    }
     return cell
 
 
@@ -77,7 +101,9 @@ def otter(week: Week) -> NotebookNode:
         "name": week.name,
         "export_cell": {"pdf": False},
         "requirements": [f"git+{url}"] if (url := render.repository()) else [],
-        "files": ["smollm2.csv"] if any("smollm2.csv" in e.text for e in week.exercises) else [],
+        "files": ["smollm2.csv"]
+        if any("smollm2.csv" in e.text for e in week.exercises)
+        else [],
     }
 
     def cells(exercise: Exercise) -> Iterator[NotebookNode]:
@@ -91,20 +117,28 @@ def otter(week: Week) -> NotebookNode:
         yield new_markdown_cell(task(exercise))
         told = new_markdown_cell(notes(exercise))
         if code:
-            written = new_code_cell(solution(exercise, "# BEGIN SOLUTION", "# END SOLUTION"))
+            written = new_code_cell(
+                solution(exercise, "# BEGIN SOLUTION", "# END SOLUTION")
+            )
             yield from _between("SOLUTION", written)
             config = f"points: {exercise.difficulty / len(parts)}\nhidden: true"
             config = f'""" # BEGIN TEST CONFIG\n{config}\n""" # END TEST CONFIG'
             head = config if len(parts) > 1 else "# HIDDEN"
             tests = (
-                test for _, visible, hidden in parts for test in (visible, f"{head}\n{hidden}")
+                test
+                for _, visible, hidden in parts
+                for test in (visible, f"{head}\n{hidden}")
             )
-            yield from _between("TESTS", *(new_code_cell(test.rstrip()) for test in tests))
+            yield from _between(
+                "TESTS", *(new_code_cell(test.rstrip()) for test in tests)
+            )
         else:
             yield from _between("SOLUTION", told)
         yield _raw("END QUESTION")
         if exercise.words:
-            yield _raw("BEGIN QUESTION", {"name": f"{name}-words", "points": 1, "manual": True})
+            yield _raw(
+                "BEGIN QUESTION", {"name": f"{name}-words", "points": 1, "manual": True}
+            )
             yield new_markdown_cell("*Your answer in words:*")
             yield from _between("SOLUTION", told)
             yield _raw("END QUESTION")
@@ -124,7 +158,9 @@ def _between(what: str, *cells: NotebookNode) -> list[NotebookNode]:
     return [_raw(f"BEGIN {what}"), *cells, _raw(f"END {what}")]
 
 
-def _notebook(week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]) -> NotebookNode:
+def _notebook(
+    week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]
+) -> NotebookNode:
     """Return a notebook with a title, the installing cell, and the cells of each exercise."""
     templates = [TEMPLATES / f"{name}.ipynb" for name in render.chapters()]
     asked = dict.fromkeys(exercise.chapter for exercise in week.exercises)
@@ -133,14 +169,19 @@ def _notebook(week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]) -
         for path in templates
         if path.stem in asked
     ]
-    about = (
-        f"Exercises worth {week.points} points, on these chapters of *What Language Models Know*"
-    )
-    opening = f"# Week {week.number}\n\n{about}:\n\n" + "\n".join(titles)
+    about = f"Exercises worth {week.points} points, on these chapters of"
+    opening = f"# Week {week.number}\n\n{about} *What Language Models Know*:\n\n"
+    opening += "\n".join(titles)
     made = [new_markdown_cell(opening)]
     if any("helpers" in exercise.text + exercise.test for exercise in week.exercises):
-        path = install_cell(templates[0]).partition("\nfrom ")[0].replace('".."', '"../.."')
-        made.append(new_code_cell(path))  # a zip has the parts of the package that it needs
+        path = (
+            install_cell(templates[0])
+            .partition("\nfrom ")[0]
+            .replace('".."', '"../.."')
+        )
+        made.append(
+            new_code_cell(path)
+        )  # a zip has the parts of the package that it needs
     made.append(new_code_cell(checker().rstrip()))
     made += [cell for exercise in week.exercises for cell in cells(exercise)]
     return _numbered(new_notebook(cells=made, metadata=METADATA))
@@ -167,7 +208,11 @@ def worth(exercise: Exercise) -> str:
 def notes(exercise: Exercise) -> str:
     """Return the solution in words, with what earns a point."""
     text = plain(exercise.notes, exercise.label)
-    return text if MARKING in text else f"{text}\n\n{MARKING} {WORDS['rubric'][exercise.kind]}"
+    return (
+        text
+        if MARKING in text
+        else f"{text}\n\n{MARKING} {WORDS['rubric'][exercise.kind]}"
+    )
 
 
 def solution(exercise: Exercise, begin: str, end: str) -> str:

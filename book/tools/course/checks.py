@@ -16,7 +16,9 @@ def try_out(exercise: Exercise) -> None:
         if failure is not None:
             said = f"{type(failure).__name__} {failure}"
             raise fault("test", label=exercise.label, kind=kind, error=said)
-    if not isinstance(run(stub(exercise), exercise.test, exercise.label), NotImplementedError):
+    if not isinstance(
+        run(stub(exercise), exercise.test, exercise.label), NotImplementedError
+    ):
         raise fault("uncalled", label=exercise.label)
     if run(stub(exercise, NOTHING), exercise.test, exercise.label) is None:
         raise fault("idle", label=exercise.label)
@@ -24,7 +26,9 @@ def try_out(exercise: Exercise) -> None:
 
 def run(solution: str, test: str, label: str) -> Exception | None:
     """Run a solution and its test in names of their own; return what they raise."""
-    from notebooks.analysis.hidden_tests import check  # rendering pages needs no chapter's code
+    from notebooks.analysis.hidden_tests import (
+        check,
+    )  # rendering pages needs no chapter's code
 
     names = {"__name__": label, "check": check}
     try:

@@ -13,7 +13,13 @@ from book.tools.course import assignments, weeks
 from book.tools.course.weeks import Week
 from helpers.runs import ROOT
 
-PACKAGES = ("datasets", "metrics", "prompts", "published", "stats")  # that exercises import
+PACKAGES = (
+    "datasets",
+    "metrics",
+    "prompts",
+    "published",
+    "stats",
+)  # that exercises import
 
 CHECKS = "hidden_tests"
 PROJECT = Path(__file__).with_name("grading.toml")
@@ -21,7 +27,14 @@ COPIES = ROOT / "notebooks" / "weeks"  # those of the repository
 TABLES = sorted(COPIES.glob("*.csv"))  # that exercises read
 FOLDER = "exercises"  # in the rendered book
 FILES = {"zip": "zip", "notebook": "ipynb"}
-EPOCH = (1980, 1, 1, 0, 0, 0)  # of all files in a zip, so that the same files make the same bytes
+EPOCH = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # of all files in a zip, so that the same files make the same bytes
 
 
 def notebooks(planned: list[Week], folder: Path) -> list[Path]:
@@ -29,7 +42,9 @@ def notebooks(planned: list[Week], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{week.name}.ipynb" for week in planned]
     for path, week in zip(paths, planned):
-        path.write_text(nbformat.writes(assignments.student(week)) + "\n", encoding="utf-8")
+        path.write_text(
+            nbformat.writes(assignments.student(week)) + "\n", encoding="utf-8"
+        )
     return paths
 
 
@@ -42,16 +57,22 @@ def write(folder: Path, planned: list[Week] | None = None) -> None:
 def pack(notebook: Path) -> Path:
     """Put a notebook and what its exercises read and import into a zip beside it."""
     text = notebook.read_text(encoding="utf-8")
-    named = {file.name: file for file in TABLES if file.name in text} | {notebook.name: notebook}
+    named = {file.name: file for file in TABLES if file.name in text} | {
+        notebook.name: notebook
+    }
     return _zip(
-        notebook.with_suffix(".zip"), named | (_package() if "from helpers" in text else {})
+        notebook.with_suffix(".zip"),
+        named | (_package() if "from helpers" in text else {}),
     )
 
 
 def grading(file: Path) -> Path:
     """Write what the hidden tests import as a package for pip, which needs no torch."""
     code = ROOT / "notebooks"
-    beside = (code / "__init__.py", *(code / "analysis" / f"{n}.py" for n in ("__init__", CHECKS)))
+    beside = (
+        code / "__init__.py",
+        *(code / "analysis" / f"{n}.py" for n in ("__init__", CHECKS)),
+    )
     named = {str(path.relative_to(ROOT)): path for path in beside}
     return _zip(file, _package() | named | {"pyproject.toml": PROJECT})
 
@@ -63,7 +84,9 @@ def _package() -> dict[str, Path]:
 
 
 def _zip(made: Path, named: Mapping[str, Path]) -> Path:
-    made.write_bytes(zipped({f"{made.stem}/{n}": path.read_bytes() for n, path in named.items()}))
+    made.write_bytes(
+        zipped({f"{made.stem}/{n}": path.read_bytes() for n, path in named.items()})
+    )
     return made
 
 
@@ -73,7 +96,10 @@ def zipped(contents: Mapping[str, bytes]) -> bytes:
     with zipfile.ZipFile(made, "w") as archive:
         for name in sorted(contents):
             member = zipfile.ZipInfo(name, EPOCH)
-            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            member.compress_type, member.external_attr = (
+                zipfile.ZIP_DEFLATED,
+                0o644 << 16,
+            )
             archive.writestr(member, contents[name])
     return made.getvalue()
 

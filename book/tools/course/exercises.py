@@ -1,7 +1,8 @@
 """Read the exercises of a chapter, and their solutions, from the directives in its notebook.
 
-An exercise begins with "Difficulty 2 of 3, 10 minutes, code."; one in code ends with a block of
-Python, its test. What hidden tests draw is in ``hidden/<chapter>.py`` (``ex-name``: ``ex_name``).
+An exercise begins with "Difficulty 2 of 3, 10 minutes, code."; one in code ends with a
+block of Python, its test. What hidden tests draw is in ``hidden/<chapter>.py``
+(``ex-name``: ``ex_name``).
 """
 
 import ast
@@ -31,11 +32,16 @@ CHECKER = NOTEBOOKS / "analysis" / "hidden_tests.py"
 DRAWN = NOTEBOOKS / "hidden" / "paper.yaml"  # a book without the course has none
 PAPER = yaml.safe_load(DRAWN.read_text(encoding="utf-8")) if DRAWN.is_file() else {}
 IN_WORDS = "*In words, 1 point:*"  # before the question in words of an exercise in code
-WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
-_HEAD = re.compile(
-    r"\*Difficulty (\d+) of 3, (\d+) minutes(?:, ([^*]+?))?\.\*\s*", flags=re.ASCII | re.IGNORECASE
+WORDS = tomllib.loads(
+    Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )
-_MARKDOWN = create_md_parser(MdParserConfig(enable_extensions={"colon_fence"}), RendererHTML)
+_HEAD = re.compile(
+    r"\*Difficulty (\d+) of 3, (\d+) minutes(?:, ([^*]+?))?\.\*\s*",
+    flags=re.ASCII | re.IGNORECASE,
+)
+_MARKDOWN = create_md_parser(
+    MdParserConfig(enable_extensions={"colon_fence"}), RendererHTML
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,10 @@ class Exercise:
 
     def functions(self) -> list[ast.FunctionDef]:
         """Return the functions to be written: those of the solution that the test names."""
-        solution, test = _parsed(self.solution, self.label), _parsed(self.test, self.label)
+        solution, test = (
+            _parsed(self.solution, self.label),
+            _parsed(self.test, self.label),
+        )
         asked = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
         defined = [node for node in solution.body if isinstance(node, ast.FunctionDef)]
         functions = [node for node in defined if node.name in asked]
@@ -79,10 +88,15 @@ class Exercise:
         """Return name, visible and hidden test of each function that is to be written."""
         functions = {function.name for function in self.functions()}
         body = _parsed(self.test, self.label).body
-        used = [functions & {n.id for n in ast.walk(s) if isinstance(n, ast.Name)} for s in body]
+        used = [
+            functions & {n.id for n in ast.walk(s) if isinstance(n, ast.Name)}
+            for s in body
+        ]
 
         def visible(name: str) -> str:
-            kept = [part for part, names in zip(body, used) if not names or name in names]
+            kept = [
+                part for part, names in zip(body, used) if not names or name in names
+            ]
             lines = [f"{ast.get_source_segment(self.test, part)}\n" for part in kept]
             return "".join(lines) if len(functions) > 1 else self.test
 
@@ -146,7 +160,9 @@ def filled(label: str, number: int) -> dict[str, str]:
 def install_cell(path: Path) -> str:
     """Return the code of a chapter's cell that fetches the project where it is missing."""
     cells = nbformat.read(path, as_version=4).cells
-    return next((c.source for c in cells if "install" in c.metadata.get("tags", [])), "")
+    return next(
+        (c.source for c in cells if "install" in c.metadata.get("tags", [])), ""
+    )
 
 
 def checker() -> str:
@@ -155,7 +171,11 @@ def checker() -> str:
     kept = ("TOLERANCE", "SHOWN", "check", "_shown", "agree")
     parts = []
     for node in ast.parse(code).body:
-        name = node.targets[0].id if isinstance(node, ast.Assign) else getattr(node, "name", "")
+        name = (
+            node.targets[0].id
+            if isinstance(node, ast.Assign)
+            else getattr(node, "name", "")
+        )
         if name in kept or isinstance(node, ast.ImportFrom | ast.Import):
             parts.append(ast.get_source_segment(code, node))
     return "\n".join(parts) + "\n"
@@ -168,7 +188,9 @@ def _directives(markdown: str, chapter: str) -> Iterator[tuple[str, str, str, st
         if token.type not in ("fence", "colon_fence") or name not in DIRECTIVES:
             continue
         try:
-            parsed = parse_directive_text(DIRECTIVES[name], first.strip(), token.content)
+            parsed = parse_directive_text(
+                DIRECTIVES[name], first.strip(), token.content
+            )
         except MarkupError as error:
             raise UserError(f"In {chapter}, {name} {first}: {error}.") from error
         label = parsed.options.get("label", "")
@@ -176,7 +198,12 @@ def _directives(markdown: str, chapter: str) -> Iterator[tuple[str, str, str, st
 
 
 def _exercise(
-    chapter: str, title: str, label: str, body: str, solutions: dict[str, str], drawn: str
+    chapter: str,
+    title: str,
+    label: str,
+    body: str,
+    solutions: dict[str, str],
+    drawn: str,
 ) -> Exercise:
     """Put an exercise and its solution together."""
     where = f'The exercise "{title}" of the chapter {chapter}'
@@ -196,7 +223,9 @@ def _exercise(
     test, solution = "".join(tests), "".join(codes)
     level, minutes = int(head[1]), int(head[2])
     draw = _draw(drawn, label, chapter) if kind == "code" else ""
-    return Exercise(chapter, label, title, level, minutes, kind, text, test, solution, draw, notes)
+    return Exercise(
+        chapter, label, title, level, minutes, kind, text, test, solution, draw, notes
+    )
 
 
 def _draw(drawn: str, label: str, chapter: str) -> str:
@@ -251,7 +280,9 @@ def title_of(markdown: str) -> str:
     'Models whose training text is known'
     """
     tokens = iter(_MARKDOWN.parse(markdown))
-    return next((next(tokens).content for token in tokens if token.type == "heading_open"), "")
+    return next(
+        (next(tokens).content for token in tokens if token.type == "heading_open"), ""
+    )
 
 
 def words(markdown: str) -> int:
@@ -278,5 +309,7 @@ def plain(markdown: str, where: str) -> str:
             title = re.fullmatch(r"(.+?)\s*<[^<>]+>", content, flags=re.DOTALL)
             if not title and role != "term":
                 raise fault("role", where=where, role=role)
-            markdown = markdown.replace(f"{{{role}}}`{content}`", title[1] if title else content)
+            markdown = markdown.replace(
+                f"{{{role}}}`{content}`", title[1] if title else content
+            )
     return markdown

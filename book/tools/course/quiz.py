@@ -1,7 +1,8 @@
 """Write a chapter's quiz as Markdown, with and without answers, and for learning platforms.
 
-In ``notebooks/quiz/<chapter>.yaml`` a multiple-choice item has `options`, each with its reason, the
-key first; a numerical one has a `value` in the numbers of one of its `draws`, the book the first.
+In ``notebooks/quiz/<chapter>.yaml`` a multiple-choice item has `options`, each with its
+reason, the key first; a numerical one has a `value` in the numbers of one of its
+`draws`, the book the first.
 """
 
 import math
@@ -50,7 +51,10 @@ class Item:
 
 def read(path: Path, seed: int | None = None) -> list[Item]:
     """Return the items of a chapter's quiz, with the numbers of the book or of a seed."""
-    return [_item(seed=seed, **one) for one in yaml.safe_load(path.read_text(encoding="utf-8"))]
+    return [
+        _item(seed=seed, **one)
+        for one in yaml.safe_load(path.read_text(encoding="utf-8"))
+    ]
 
 
 def _item(
@@ -83,7 +87,9 @@ def files(path: Path, title: str, seed: int | None = None) -> dict[str, bytes]:
     made = {file: markdown(items, title, told).encode() for file, told in pages.items()}
     made[f"{name}-moodle.xml"] = _template("moodle").quiz(items, title).encode()
     for version in ("qti12", "qti21"):
-        made[f"{name}-{version}.zip"] = downloads.zipped(package(items, name, title, version))
+        made[f"{name}-{version}.zip"] = downloads.zipped(
+            package(items, name, title, version)
+        )
     return made
 
 
@@ -110,7 +116,10 @@ def package(items: list[Item], name: str, title: str, version: str) -> dict[str,
     if version == "qti12":
         made = {f"{name}.xml": xml.test(items, name, title)}
     else:
-        made = {f"{item.id}.xml": xml.question(item, n) for n, item in enumerate(items, start=1)}
+        made = {
+            f"{item.id}.xml": xml.question(item, n)
+            for n, item in enumerate(items, start=1)
+        }
         made["test.xml"] = xml.test(items, name, title)
     made["imsmanifest.xml"] = xml.manifest(items, name)
     return {file: f"{text}\n".encode() for file, text in made.items()}

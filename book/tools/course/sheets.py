@@ -24,7 +24,9 @@ README = Path(__file__).with_name("readme.md.jinja")
 SETS = ("student", "instructor")
 
 
-def make(folder: Path = FOLDER, templates: Path = TEMPLATES, seed: int | None = None) -> str:
+def make(
+    folder: Path = FOLDER, templates: Path = TEMPLATES, seed: int | None = None
+) -> str:
     """Check all exercises, write the course, and return a sentence that says what was done."""
     began = time.perf_counter()
     chapters = {}
@@ -47,7 +49,9 @@ def write(
     chapters: Mapping[Path, Sequence[Exercise]], folder: Path, seed: int | None = None
 ) -> list[Path]:
     """Write sets and quizzes, by chapter, and assignments, one a week; return the files."""
-    planned = weeks.plan([exercise for found in chapters.values() for exercise in found])
+    planned = weeks.plan(
+        [exercise for found in chapters.values() for exercise in found]
+    )
     files: dict[Path, str | bytes] = {}
     for path in chapters:
         asked = path.parent / "quiz" / f"{path.stem}.yaml"
@@ -58,12 +62,15 @@ def write(
     for week in planned:
         name = f"{week.name}.ipynb"
         sources = {
-            folder / "nbgrader" / "source" / week.name / name: assignments.nbgrader(week),
+            folder / "nbgrader" / "source" / week.name / name: assignments.nbgrader(
+                week
+            ),
             folder / "otter" / name: assignments.otter(week),
         }
         tables = [table for table in downloads.TABLES if table.name in str(sources)]
         files |= {
-            folder / "nbgrader" / "source" / week.name / t.name: t.read_bytes() for t in tables
+            folder / "nbgrader" / "source" / week.name / t.name: t.read_bytes()
+            for t in tables
         }
         files |= {path: nbformat.writes(made) + "\n" for path, made in sources.items()}
     for place in (*(folder / audience for audience in SETS), folder / "otter"):
@@ -77,14 +84,22 @@ def write(
     for system in ("nbgrader", "otter"):
         files[folder / system / "README.md"] = readme(system, folder / system, given)
     listed = [
-        (f"[{path.stem}]({path.name})", found, sum(exercise.minutes for exercise in found))
+        (
+            f"[{path.stem}]({path.name})",
+            found,
+            sum(exercise.minutes for exercise in found),
+        )
         for path, found in chapters.items()
     ]
     for audience in SETS:
         for path, found in chapters.items():
             sheet = notebook(path, found, audience)
-            files[folder / audience / path.name] = nbformat.writes(sheet, version=4) + "\n"
-        files[folder / audience / "README.md"] = readme(audience, folder / audience, listed)
+            files[folder / audience / path.name] = (
+                nbformat.writes(sheet, version=4) + "\n"
+            )
+        files[folder / audience / "README.md"] = readme(
+            audience, folder / audience, listed
+        )
     try:
         for file, text in files.items():
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +131,9 @@ def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNo
 def _cells(exercise: Exercise, audience: str) -> list[NotebookNode]:
     """Return the cells of one exercise."""
     name, told = exercise.label, f"Difficulty {exercise.difficulty} of 3"
-    head = f"## {exercise.title}\n\n*{told}, {exercise.minutes} minutes, {exercise.kind}.*"
+    head = (
+        f"## {exercise.title}\n\n*{told}, {exercise.minutes} minutes, {exercise.kind}.*"
+    )
     cells = [new_markdown_cell(f"{head}\n\n{plain(exercise.text, name)}", id=name)]
     solved = audience == "instructor"
     if exercise.kind == "code":
@@ -133,7 +150,9 @@ def _cells(exercise: Exercise, audience: str) -> list[NotebookNode]:
     return cells
 
 
-def readme(kind: str, folder: Path, rows: Sequence[tuple[str, Sequence[Exercise], float]]) -> str:
+def readme(
+    kind: str, folder: Path, rows: Sequence[tuple[str, Sequence[Exercise], float]]
+) -> str:
     """Return the page on what lies in a folder, with a row for each notebook, and its use."""
     told = [
         (
@@ -146,7 +165,12 @@ def readme(kind: str, folder: Path, rows: Sequence[tuple[str, Sequence[Exercise]
         for name, found, minutes in rows
     ]
     words = " ".join(
-        WORDS["introduction"].get(kind, "").replace("chapter of this name", "chapters").split()
+        WORDS["introduction"]
+        .get(kind, "")
+        .replace("chapter of this name", "chapters")
+        .split()
     )
-    template = jinja2.Template(README.read_text(encoding="utf-8"), keep_trailing_newline=True)
+    template = jinja2.Template(
+        README.read_text(encoding="utf-8"), keep_trailing_newline=True
+    )
     return template.render(kind=kind, folder=folder, rows=told, introduction=words)

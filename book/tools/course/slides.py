@@ -1,10 +1,10 @@
 """Make slides of the chapters: an outline each, filled in from the chapter as it was run.
 
-An outline is ``notebooks/slides/<chapter>.md``: slides in Markdown, parted by lines of three
-hyphens; what follows a line such as ``Note: 5 minutes`` (or ``..., optional``) is for the
-speaker. Numbers of a run are never written in it. ``lecture.yaml`` names slides of several
-chapters.
-A line such as ``{finding} wrong_word_costs_accuracy`` takes the place of what the run found:
+An outline is ``notebooks/slides/<chapter>.md``: slides in Markdown, parted by lines of
+three hyphens; what follows a line such as ``Note: 5 minutes`` (or ``..., optional``) is
+for the speaker. Numbers of a run are never written in it. ``lecture.yaml`` names slides
+of several chapters. A line such as ``{finding} wrong_word_costs_accuracy`` takes the
+place of what the run found:
 
 - ``{finding} claim ...``: sentences of ``findings.json``
 - ``{figure} fig-name | Words.``: a figure of the chapter, with a caption of one line
@@ -47,7 +47,9 @@ ASSETS = ("reveal", "mathjax")  # folders of the rendered book that a deck needs
 DISPLAY = {"display_mode": True}
 WIDE = 2.2  # times its height: a figure that takes the slide's width
 LINE = re.compile(r"\{(\w+)\} *(.*)")
-REFERENCE = re.compile(r"\s*(?:\(\{(?:doc|ref|numref|eq)\}`[^`<]+`\)|\{cite:\w+\}`[^`]+`)")
+REFERENCE = re.compile(
+    r"\s*(?:\(\{(?:doc|ref|numref|eq)\}`[^`<]+`\)|\{cite:\w+\}`[^`]+`)"
+)
 FILLED = ("finding", "figure", "equation", "exercise", "quiz", "source")
 EQUATION = re.compile(r"```\{math\}\s*:label: (\S+)\s+(.*?)```", flags=re.DOTALL)
 
@@ -67,11 +69,15 @@ class Slide:
 class Chapter:
     """A chapter as it was run: what outlines ask of it."""
 
-    def __init__(self, name: str, notebook: NotebookNode, run: Path, answers: bool = True) -> None:
+    def __init__(
+        self, name: str, notebook: NotebookNode, run: Path, answers: bool = True
+    ) -> None:
         """Take an executed notebook, and the folder that has its findings and its manifest."""
         self.name, self.run, self.answers = name, run, answers
         self.cells = notebook.cells
-        self.markdown = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+        self.markdown = [
+            cell.source for cell in notebook.cells if cell.cell_type == "markdown"
+        ]
 
     @cached_property
     def found(self) -> dict[str, findings.Finding]:
@@ -99,12 +105,16 @@ class Chapter:
         manifest = runs.manifest(self.run)
         model, data = manifest.get("model") or {}, manifest.get("dataset") or {}
         weights = model.get("weights_sha") or ""
-        revision = model.get("revision") or (f"weights {weights[:12]}" if weights else "")
+        revision = model.get("revision") or (
+            f"weights {weights[:12]}" if weights else ""
+        )
         version = f" (version {data['version']})" if data.get("version") else ""
         versions = (f"{name} {number}" for name, number in manifest["versions"].items())
         about = {
             "Model": ", ".join(filter(None, (model.get("name"), revision))),
-            "Runs read": ", ".join(sorted({run["model"] for run in manifest.get("read", ())})),
+            "Runs read": ", ".join(
+                sorted({run["model"] for run in manifest.get("read", ())})
+            ),
             "Data": data.get("title", "") + version,
             "Seed": str(manifest["seed"]),
             "Run": f"{manifest['finished'][:10]}, {manifest['device']}",
@@ -125,10 +135,14 @@ class Chapter:
         for cell in self.cells:
             about = cell.metadata.get("mystnb", {})
             named = about.get("figure", {}).get("name") == name
-            shown = [out.get("data", {}).get("image/png") for out in cell.get("outputs", ())]
+            shown = [
+                out.get("data", {}).get("image/png") for out in cell.get("outputs", ())
+            ]
             if named and any(shown):
                 image = "".join(next(filter(None, shown)).split())
-                width, height = struct.unpack(">II", base64.b64decode(image[:32])[16:24])
+                width, height = struct.unpack(
+                    ">II", base64.b64decode(image[:32])[16:24]
+                )
                 slide.wide = width > WIDE * height
                 alt = html.escape(about.get("image", {}).get("alt", ""))
                 slide.figures.append(
@@ -139,7 +153,11 @@ class Chapter:
 
     def equation(self, words: str, slide: Slide) -> Iterator[str]:
         """Yield equations, for MathJax to set."""
-        labelled = {label: text for part in self.markdown for label, text in EQUATION.findall(part)}
+        labelled = {
+            label: text
+            for part in self.markdown
+            for label, text in EQUATION.findall(part)
+        }
         for label in filter(labelled.get, words.split()):
             yield f'<p class="equation">{_math(labelled[label].strip(), DISPLAY)}</p>'
 
@@ -157,7 +175,9 @@ class Chapter:
             if item.id == words:
                 if self.answers:
                     slide.notes.append(_html(f"**Answer:** {item.answer}. {item.why}"))
-                options = "".join(f"<li>{html.escape(text)}</li>" for text in item.options)
+                options = "".join(
+                    f"<li>{html.escape(text)}</li>" for text in item.options
+                )
                 yield f"<p>{html.escape(item.ask)}</p>"
                 yield f'<ol class="options">{options}</ol>' if options else ""
 
@@ -177,8 +197,14 @@ def lecture(chapters: dict[str, Chapter], assets: str = "..") -> str:
     slides = []
     listed = yaml.safe_load((OUTLINES / "lecture.yaml").read_text(encoding="utf-8"))
     for name, heading in (pair for one in listed for pair in one.items()):
-        text = (OUTLINES / f"{name}.md").read_text(encoding="utf-8") if name in chapters else ""
-        parts = [part for part in _parts(text) if part.strip().startswith(f"## {heading}\n")]
+        text = (
+            (OUTLINES / f"{name}.md").read_text(encoding="utf-8")
+            if name in chapters
+            else ""
+        )
+        parts = [
+            part for part in _parts(text) if part.strip().startswith(f"## {heading}\n")
+        ]
         slides += [_slide(part, chapters[name]) for part in parts]
     return _page(slides, list(chapters.values())[-1], LECTURE, "", assets)
 
@@ -187,7 +213,9 @@ def _parts(outline: str) -> list[str]:
     return re.split(r"^---$", outline, flags=re.MULTILINE)
 
 
-def _page(slides: list[Slide], chapter: Chapter, title: str, question: str, assets: str) -> str:
+def _page(
+    slides: list[Slide], chapter: Chapter, title: str, question: str, assets: str
+) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         assets=assets,
@@ -232,7 +260,9 @@ def make(folder: Path) -> str:
     if not decks:
         return "No slides: the book holds no chapters yet, so run make book first."
     for name in ASSETS:
-        shutil.copytree(render.BOOK / "_extra" / name, folder / name, dirs_exist_ok=True)
+        shutil.copytree(
+            render.BOOK / "_extra" / name, folder / name, dirs_exist_ok=True
+        )
     try:
         for deck in decks:
             pdf.print_slides(deck)

@@ -49,7 +49,8 @@ def plan(found: Sequence[Exercise], table: Path = TABLE) -> list[Week]:
     ran: Mapping[str, float] = pd.read_csv(table).groupby("notebook")["minutes"].first()
     first = {one.chapter: one.label for one in reversed(found)}
     minutes = [
-        one.minutes + (ran.get(one.chapter, 0.0) if one.label == first[one.chapter] else 0.0)
+        one.minutes
+        + (ran.get(one.chapter, 0.0) if one.label == first[one.chapter] else 0.0)
         for one in found
     ]
     ends = divided(minutes)
@@ -96,14 +97,21 @@ def reading(template: Path) -> int:
 def slides(name: str) -> tuple[int, int]:
     """Return the minutes of a chapter's slides: of the core, and of the optional ones."""
     found = TIMED.findall((OUTLINES / f"{name}.md").read_text(encoding="utf-8"))
-    return sum(int(n) for n, more in found if not more), sum(int(n) for n, more in found if more)
+    return sum(int(n) for n, more in found if not more), sum(
+        int(n) for n, more in found if more
+    )
 
 
 def in_class(week: Week) -> list[tuple[int, str]]:
     """Return what happens in a week's class: minutes, and what in Markdown."""
-    beside = yaml.safe_load((TEMPLATES / "weeks" / "class.yaml").read_text(encoding="utf-8"))
+    beside = yaml.safe_load(
+        (TEMPLATES / "weeks" / "class.yaml").read_text(encoding="utf-8")
+    )
     decks = [(name, *slides(name)) for name in week.chapters]
-    done = [(core, f"Slides of {{ref}}`{name.replace('_', '-')}`") for name, core, _ in decks]
+    done = [
+        (core, f"Slides of {{ref}}`{name.replace('_', '-')}`")
+        for name, core, _ in decks
+    ]
     done.insert(1, (BREAK, "Break"))
     done += map(tuple, beside[week.number])
     rest = CLASS - sum(minutes for minutes, _ in done)
@@ -131,6 +139,8 @@ def paragraph(week: Week) -> str:
         ]
         parts.append(f"Read {' and '.join(read)}.")
     for kind, where in WHERE.items():
-        named = [f"{{ref}}`{e.title} <{e.label}>`" for e in week.exercises if e.kind == kind]
+        named = [
+            f"{{ref}}`{e.title} <{e.label}>`" for e in week.exercises if e.kind == kind
+        ]
         parts += [f"{where}: {', '.join(named)}."] if named else []
     return " ".join([*parts, f"*{week.minutes:.0f} minutes, {week.points} points.*"])

@@ -19,24 +19,32 @@ COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     """Read several logs of one task, each with other prompts, as one table of choices.
 
-    The first is the default prompt. By `rule` log-likelihoods choose an option (`lm_eval.METRICS`),
-    in a tie the first. `item` is the document's hash, `right` the log's own mark where answers are
-    texts (`option` and `answer` are -1 then); ``attrs["notes"]`` say what is left out.
+    The first is the default prompt. By `rule` log-likelihoods choose an option
+    (`lm_eval.METRICS`), in a tie the first. `item` is the document's hash, `right` the
+    log's own mark where answers are texts (`option` and `answer` are -1 then);
+    ``attrs["notes"]`` say what is left out.
     """
     logs, shared, notes = _joined(paths, rule)
     asked = Counter(tuple(log.rows[item]["prompt"] for item in shared) for log in logs)
     if len(asked) < len(logs):
-        if logs[0].kind == "choices" and logs[0].tool in ("lm-evaluation-harness", "lighteval"):
+        if logs[0].kind == "choices" and logs[0].tool in (
+            "lm-evaluation-harness",
+            "lighteval",
+        ):
             raise UserError(
                 "Two of the logs have the same prompts, so they are one run: give runs with other "
                 "few-shot seeds, prompts or templates."
             )
-        notes.append(f"{len(logs)} logs have {len(asked)} different prompts; the rest repeat one.")
+        notes.append(
+            f"{len(logs)} logs have {len(asked)} different prompts; the rest repeat one."
+        )
     rows = []
     for item in shared:
         for variation, log in enumerate(logs):
             row = _numbered(log, item, logs[0].rows[item])
-            rows.append({"item": item, "relation": logs[0].task, "variation": variation} | row)
+            rows.append(
+                {"item": item, "relation": logs[0].task, "variation": variation} | row
+            )
     return _table(rows, COLUMNS, logs, notes)
 
 
@@ -44,7 +52,10 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
 def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
     """Read all answers to a prompt a document: `text`, its mark, and the others as `repeats`."""
     logs, shared, notes = _joined(paths, RULES[0], repeats=True)
-    said = [tuple((log.rows[i]["text"], *log.rows[i]["repeats"]) for i in shared) for log in logs]
+    said = [
+        tuple((log.rows[i]["text"], *log.rows[i]["repeats"]) for i in shared)
+        for log in logs
+    ]
     if len(set(said)) < len(said):
         raise UserError(
             "Two of the logs hold the same answers to all prompts, so they are one run, or runs of "
@@ -58,8 +69,14 @@ def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
                 "The logs have different prompts, and repeated answers are those to one prompt: "
                 "give runs of the same task."
             )
-        said = [each for row in found for each in ((row["text"], row["right"]), *row["repeats"])]
-        rows.append({"item": item, "relation": logs[0].task} | found[0] | {"repeats": said[1:]})
+        said = [
+            each
+            for row in found
+            for each in ((row["text"], row["right"]), *row["repeats"])
+        ]
+        rows.append(
+            {"item": item, "relation": logs[0].task} | found[0] | {"repeats": said[1:]}
+        )
     if not any(row["repeats"] for row in rows):
         raise UserError(
             "The logs hold no repeated answers that can be compared: sample several, with repeats "
@@ -100,7 +117,9 @@ def _joined(
     shared = [item for item in logs[0].rows if all(item in log.rows for log in logs)]
     everything = set().union(*(log.rows for log in logs))
     if not shared:
-        raise UserError("The logs share no document: give runs of one task on the same data.")
+        raise UserError(
+            "The logs share no document: give runs of one task on the same data."
+        )
     if lost := len(everything) - len(shared):
         notes.append(
             f"{lost} of {len(everything)} documents are left out, because some log lacks them."
@@ -147,7 +166,9 @@ def _alike(logs: list[Log]) -> list[str]:
         )
     names = sorted({log.task for log in logs})
     if len(names) > 1:
-        notes.append(f"The tasks have different names ({', '.join(names)}) and the same documents.")
+        notes.append(
+            f"The tasks have different names ({', '.join(names)}) and the same documents."
+        )
     return notes
 
 
@@ -166,7 +187,9 @@ def _numbered(log: Log, item: str, first: Record) -> Record:
     else:  # letters here, texts there
         places = list(range(len(options)))
     places.append(len(options))  # no option chosen
-    option, answer = (places[row[name]] if options else -1 for name in ("option", "answer"))
+    option, answer = (
+        places[row[name]] if options else -1 for name in ("option", "answer")
+    )
     same = answer == first["answer"] if options else row["target"] == first["target"]
     if not same:
         raise UserError(

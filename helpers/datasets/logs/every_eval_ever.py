@@ -20,12 +20,16 @@ def read(path: Path, lines: list[Record], repeats: bool) -> list[Log]:
         if absent or not (row["texts"] or row["chosen"]):
             raise UserError(f"{row['where']} lacks {', '.join(absent) or 'an answer'}.")
     if len({row["model"] for row in rows}) > 1:
-        raise UserError(f"{path} holds answers of several models: give one file a model.")
+        raise UserError(
+            f"{path} holds answers of several models: give one file a model."
+        )
     first = rows[0]["measure"]
     by_variation: dict[str, list[Record]] = {}
     for row in rows:
         if row["measure"] == first:
-            by_variation.setdefault((row["about"] or {}).get("variation", ""), []).append(row)
+            by_variation.setdefault(
+                (row["about"] or {}).get("variation", ""), []
+            ).append(row)
     logs = []
     for part in by_variation.values():
         seen: Counter[str] = Counter()
@@ -39,11 +43,18 @@ def read(path: Path, lines: list[Record], repeats: bool) -> list[Log]:
 
 
 def _sample(row: Record, epoch: int) -> Record:
-    said = [each["extracted_value"] for each in row["chosen"] or () if each.get("is_terminal")]
+    said = [
+        each["extracted_value"]
+        for each in row["chosen"] or ()
+        if each.get("is_terminal")
+    ]
     answer, options = (said or row["texts"])[-1], row["options"] or []
     target = row["target"]
     if options:
-        answer, target = _letter(answer, options), [_letter(text, options) for text in target]
+        answer, target = (
+            _letter(answer, options),
+            [_letter(text, options) for text in target],
+        )
     return {
         "id": row["item"],
         "epoch": epoch,
@@ -61,4 +72,8 @@ def _letter(text: str, options: list[str]) -> str:
     text = text.strip()
     if text in known:
         return chr(ord("A") + known.index(text))
-    return chr(ord("A") + int(text)) if text.isdecimal() and int(text) < len(options) else text
+    return (
+        chr(ord("A") + int(text))
+        if text.isdecimal() and int(text) < len(options)
+        else text
+    )

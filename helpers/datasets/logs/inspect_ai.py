@@ -19,22 +19,33 @@ def read(path: Path, repeats: bool) -> Log:
         files.need(said, ("eval", "samples"), str(path))
         return log(path, "Inspect", said["eval"], said["samples"], repeats)
     members = files.unpacked(path, r"header\.json$|_journal/start\.json$|samples/")
-    parsed = {name: files.parse_json(text, f"{path}, {name}") for name, text in members.items()}
+    parsed = {
+        name: files.parse_json(text, f"{path}, {name}")
+        for name, text in members.items()
+    }
     # One that was cut short has its start, but no header.
-    heads = [parsed.pop(n) for n in ("header.json", "_journal/start.json") if n in parsed]
+    heads = [
+        parsed.pop(n) for n in ("header.json", "_journal/start.json") if n in parsed
+    ]
     if not heads:
         raise UserError(f"{path} is no log of Inspect, or is damaged.")
     return log(path, "Inspect", heads[0]["eval"], list(parsed.values()), repeats)
 
 
-def log(path: Path, tool: str, about: Record, samples: list[Record], repeats: bool) -> Log:
+def log(
+    path: Path, tool: str, about: Record, samples: list[Record], repeats: bool
+) -> Log:
     """Return samples as a log."""
     ids = (about.get("dataset") or {}).get("sample_ids") or []
-    place = {name: number for number, name in enumerate(ids)}  # an archive is in order of finishing
+    place = {
+        name: number for number, name in enumerate(ids)
+    }  # an archive is in order of finishing
     samples = sorted(samples, key=lambda sample: place.get(sample["id"], len(place)))
     answers = [_answered(sample, str(path)) for sample in samples]
     extra = about.get("model_args") or {}
-    model = "@".join([about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))])
+    model = "@".join(
+        [about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))]
+    )
     return gathered((path, tool, about["task"], model), answers, repeats)
 
 
@@ -48,17 +59,30 @@ def _answered(sample: Record, path: str) -> Answer:
     options, target = sample.get("choices") or [], sample["target"]
     target = [target] if isinstance(target, str) else list(target)
     asked = [each.get("content") for each in (sample.get("messages") or [])[:-1]]
-    row = {"prompt": json.dumps(asked or [sample["input"]]), "options": options, "target": target}
+    row = {
+        "prompt": json.dumps(asked or [sample["input"]]),
+        "options": options,
+        "target": target,
+    }
     row["right"] = mark(score["value"], scorer, where)
     if not options:
         said = score.get("answer")
-        row["text"] = said if said is not None else sample["output"].get("completion", "")
+        row["text"] = (
+            said if said is not None else sample["output"].get("completion", "")
+        )
         return _hash([sample["id"], target]), epoch, row
-    answer, option = _letter(target, options), _letter([score.get("answer") or ""], options)
+    answer, option = (
+        _letter(target, options),
+        _letter([score.get("answer") or ""], options),
+    )
     if answer == len(options):
-        raise UserError(f"{where} has the target {target}: it needs one letter of its choices.")
+        raise UserError(
+            f"{where} has the target {target}: it needs one letter of its choices."
+        )
     if (option == answer) != row["right"]:
-        raise UserError(f"{where} is marked {score['value']}, against its answer and its target.")
+        raise UserError(
+            f"{where} is marked {score['value']}, against its answer and its target."
+        )
     row |= {"answer": answer, "option": option, "text": [*options, NO_OPTION][option]}
     return _hash([sample["id"], sorted(options), options[answer]]), epoch, row
 

@@ -15,12 +15,18 @@ PATHS = FORMATS["lighteval"]["answer"]
 
 def read(path: Path, rule: str, repeats: bool) -> Log:
     """Read details; the folder above the run's is the model, as lighteval lays them."""
-    rows = [take(PATHS, each) | {"where": each["where"]} for each in files.records(path)]
+    rows = [
+        take(PATHS, each) | {"where": each["where"]} for each in files.records(path)
+    ]
     if not rows or any(row["answer"] is None or not row["prompt"] for row in rows):
         raise UserError(f"{path} is no file of details that lighteval has finished.")
     stamp, *above = path.parent.name, *reversed(path.parent.parts[:-1])
     task = path.stem.removeprefix("details_").removesuffix(f"_{stamp}")
-    model = "/".join(reversed(above[: above.index("details")])) if "details" in above else ""
+    model = (
+        "/".join(reversed(above[: above.index("details")]))
+        if "details" in above
+        else ""
+    )
     lines = [_line(row) for row in rows]
     return lm_eval.log((path, "lighteval", task, model), lines, rule, repeats)
 
@@ -30,12 +36,16 @@ def _line(row: Record) -> Record:
     gold = row["answer"] if isinstance(row["answer"], list) else [row["answer"]]
     options, texts = row["options"] or [], row["texts"] or []
     named = json.dumps([row["id"], sorted(options), [options[each] for each in gold]])
-    marks = {name: value for name, value in (row["marks"] or {}).items() if value is not None}
+    marks = {
+        name: value for name, value in (row["marks"] or {}).items() if value is not None
+    }
     prompt = str(row["read"] or row["prompt"])
     line = {"doc_hash": sha256(named.encode()).hexdigest(), "where": row["where"]}
     if row["scores"] and not texts:
         if len(gold) != 1:
-            raise UserError(f"{row['where']} has {len(gold)} correct options: one is needed.")
+            raise UserError(
+                f"{row['where']} has {len(gold)} correct options: one is needed."
+            )
         pairs = [[score, False] for score in row["scores"]]
         return line | {
             "target": gold[0],

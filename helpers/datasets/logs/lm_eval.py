@@ -29,10 +29,17 @@ def log(origin: Origin, lines: list[Record], rule: str, repeats: bool) -> Log:
     rows = [(line["doc_hash"], 1, _answered(line, rule)) for line in lines]
     found, name = gathered(origin, rows, repeats), origin[0].name
     if len(filters) > 1:
-        found.notes.append(f"{name} has answers by the filters {', '.join(filters)}: the first.")
-    several = (isinstance(line["resps"][0], list) and len(line["resps"][0]) > 1 for line in lines)
+        found.notes.append(
+            f"{name} has answers by the filters {', '.join(filters)}: the first."
+        )
+    several = (
+        isinstance(line["resps"][0], list) and len(line["resps"][0]) > 1
+        for line in lines
+    )
     if not repeats and any(several):
-        found.notes.append(f"{name} has several answers to a prompt: the one it marks counts.")
+        found.notes.append(
+            f"{name} has several answers to a prompt: the one it marks counts."
+        )
     return found
 
 
@@ -60,8 +67,12 @@ def _arguments(line: Record) -> list[list[Any]]:
 def _chosen(line: Record, rule: str) -> Record:
     """Return the likeliest option of a document."""
     asked = _arguments(line)
-    pairs = [(a, float(score[0])) for a, score in zip(asked, line["filtered_resps"]) if a[0]]
-    prompts = {prompt for (prompt, _), _ in pairs}  # an empty one is lm-eval's own baseline
+    pairs = [
+        (a, float(score[0])) for a, score in zip(asked, line["filtered_resps"]) if a[0]
+    ]
+    prompts = {
+        prompt for (prompt, _), _ in pairs
+    }  # an empty one is lm-eval's own baseline
     if len(prompts) != 1:
         raise UserError(
             f"{line['where']} puts its options into the prompt, and such a log does not say which "
@@ -78,7 +89,9 @@ def _chosen(line: Record, rule: str) -> Record:
     scores["acc_bytes"] = sums / [max(len(text.encode()), 1) for text in options]
     metric = next((name for name in scores if line.get(name) in (0, 1)), None)
     best = np.flatnonzero(scores[metric] == scores[metric].max()) if metric else ()
-    if len(best) == 1 and (best[0] == answer) != line[metric]:  # then its target was misread
+    if (
+        len(best) == 1 and (best[0] == answer) != line[metric]
+    ):  # then its target was misread
         raise UserError(
             f"{line['where']} has {metric} {line[metric]:g}, against its scores and its target "
             f"{str(line['target'])[:40]!r}: the log does not say clearly which option is correct."

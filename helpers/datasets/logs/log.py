@@ -16,7 +16,15 @@ NOTES = {  # on how many answers of a log
     "tied": "documents with equal scores at the top: the first option counts",
     "none": "answers that name no option; they count as wrong",
 }
-MARKS = {"C": True, "I": False, "N": False, "1": True, "0": False, "True": True, "False": False}
+MARKS = {
+    "C": True,
+    "I": False,
+    "N": False,
+    "1": True,
+    "0": False,
+    "True": True,
+    "False": False,
+}
 
 
 Record = dict[str, Any]  # by names
@@ -57,8 +65,14 @@ def gathered(origin: Origin, answers: Iterable[Answer], repeats: bool) -> Log:
             found["none"] += row["text"] == NO_OPTION
     kinds = {"choices" if row["options"] else "texts" for row in rows.values()}
     if len(kinds) != 1:
-        raise UserError(f"{path} holds no answers of one kind: give the finished log of one task.")
-    notes = [f"{path.name} has {found[key]} {said}." for key, said in NOTES.items() if found[key]]
+        raise UserError(
+            f"{path} holds no answers of one kind: give the finished log of one task."
+        )
+    notes = [
+        f"{path.name} has {found[key]} {said}."
+        for key, said in NOTES.items()
+        if found[key]
+    ]
     return Log(path, tool, *kinds, task, model, rows, notes)
 
 

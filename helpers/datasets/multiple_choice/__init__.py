@@ -11,7 +11,16 @@ from helpers.datasets.multiple_choice.from_facts import LESSONS, expected, lesso
 from helpers.datasets.multiple_choice.items import Benchmark
 from helpers.datasets.registry import SOURCES, fetch, of_kind
 
-__all__ = ["KNOWN", "LESSONS", "NAMES", "Benchmark", "expected", "lessons_of", "load", "shape"]
+__all__ = [
+    "KNOWN",
+    "LESSONS",
+    "NAMES",
+    "Benchmark",
+    "expected",
+    "lessons_of",
+    "load",
+    "shape",
+]
 
 NAMES = of_kind("facts", "options")
 KNOWN = (*catalogue.NAMES, "seen_qa", *of_kind("options"))  # of any chapter
@@ -36,8 +45,12 @@ def load(
     if found == "facts":
         return from_facts.load(str(name), n, seed, n_options, relations, model, only)
     if found != "options":
-        raise UserError(f"{name} holds facts without questions: name another set of questions.")
-    path = fetch(str(name)) if str(name) in of_kind("options") else Path(name).expanduser()
+        raise UserError(
+            f"{name} holds facts without questions: name another set of questions."
+        )
+    path = (
+        fetch(str(name)) if str(name) in of_kind("options") else Path(name).expanduser()
+    )
     benchmark, named = _published(path)
     with files.understood(name):
         read = benchmarks.read(benchmark, named) if named else items.read_csv(path)
@@ -57,7 +70,11 @@ def shape(name: str | Path) -> str:
         return "pairs"
     if not path.exists():
         raise catalogue.absent(name, KNOWN, "a folder or a CSV file")
-    return "options" if _published(path)[0] or path.suffix.casefold() == ".csv" else "facts"
+    return (
+        "options"
+        if _published(path)[0] or path.suffix.casefold() == ".csv"
+        else "facts"
+    )
 
 
 def _published(path: Path) -> tuple[str, list[Path]]:
@@ -65,6 +82,8 @@ def _published(path: Path) -> tuple[str, list[Path]]:
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
     for name in of_kind("options"):
         patterns = SOURCES[name].patterns
-        if named := [p for p in paths if any(fnmatch(p.name, pattern) for pattern in patterns)]:
+        if named := [
+            p for p in paths if any(fnmatch(p.name, pattern) for pattern in patterns)
+        ]:
             return name, named
     return "", []

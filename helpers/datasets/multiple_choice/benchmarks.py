@@ -13,8 +13,8 @@ from helpers.datasets.download import checksum
 from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark, table, texts
 from helpers.datasets.registry import DATA, SOURCES
 
-# FACTOR's texts before the sentences: short ones, as the multiplicity study asks; those that the
-# authors' own script reads (so spelt); and those spelt right.
+# FACTOR's texts before the sentences: short ones, as the multiplicity study asks; those
+# that the authors' own script reads (so spelt); and those spelt right.
 CONTEXTS = ("context", "turncated_prefixes", "truncated_prefixes")
 SENTENCES = ("completion", "contradiction_0", "contradiction_1", "contradiction_2")
 BEST = ("Category", "Question", "Best Answer", "Incorrect Answers")
@@ -37,14 +37,18 @@ def read(name: str, paths: list[Path]) -> Benchmark:
     if name == "truthfulqa":  # QA_PRIMER of its study's code, Apache-2.0
         shown = pd.read_csv(DATA / "truthfulqa_primer.csv", keep_default_na=False)
         rows = enumerate(zip(shown["question"], shown["answer"]))
-        primer = [_item(f"primer-{n}", "", asked, [said], 0) for n, (asked, said) in rows]
+        primer = [
+            _item(f"primer-{n}", "", asked, [said], 0) for n, (asked, said) in rows
+        ]
         pool = pd.DataFrame(primer).drop(columns="where")
     elif source.n_shots:
         pool = (_items(name, train)[0] if train else items).assign(relation="")
     else:
         pool = items.head(0)
     about = source.about(checksum(sorted({*asked, *train}))) | {"rows": str(many)}
-    return Benchmark(items, pool, source.style, source.variations, source.n_shots, about)
+    return Benchmark(
+        items, pool, source.style, source.variations, source.n_shots, about
+    )
 
 
 def _items(name: str, paths: list[Path]) -> tuple[pd.DataFrame, int]:
@@ -73,7 +77,9 @@ def _mc1(_: Path, rows: Rows) -> Iterator[dict]:
 def _best_and_incorrect(_: Path, rows: Rows) -> Iterator[dict]:
     """Take the best answer and all incorrect ones as options; empty parts are dropped."""
     for number, row in enumerate(rows):
-        incorrect = [part.strip() for part in row["Incorrect Answers"].split(";") if part.strip()]
+        incorrect = [
+            part.strip() for part in row["Incorrect Answers"].split(";") if part.strip()
+        ]
         options = [row["Best Answer"].strip(), *incorrect]
         head = (f"truthfulqa-{number:04d}", row["Category"], row["Question"].strip())
         yield _item(*head, options, 0, where=row["where"])
@@ -83,7 +89,9 @@ def _continued(path: Path, rows: Rows) -> Iterator[dict]:
     """Yield FACTOR's texts: which of four sentences goes on with one; relations are the files."""
     column = next((name for name in CONTEXTS if rows and name in rows[0]), None)
     if rows and column is None:
-        raise UserError(f"{path} lacks the text before the sentences: {' or '.join(CONTEXTS)}.")
+        raise UserError(
+            f"{path} lacks the text before the sentences: {' or '.join(CONTEXTS)}."
+        )
     topic = path.name.partition("_factor")[0]
     for number, row in enumerate(rows):
         options = [row[name].strip() for name in SENTENCES]
@@ -110,7 +118,11 @@ def _fake_questions(path: Path, rows: Rows) -> Iterator[dict]:
             answer = int(row[column]) if row[column].isdecimal() else -1
         if column is None and (answer < 0 or len(options) < 2):
             continue  # nothing to choose, or no answer that the study would call right
-        head = (f"{path.stem}-{number:04d}", row.get("subject_name") or "", row["question"].strip())
+        head = (
+            f"{path.stem}-{number:04d}",
+            row.get("subject_name") or "",
+            row["question"].strip(),
+        )
         yield _item(*head, options, answer, where=row["where"])
 
 
@@ -136,7 +148,9 @@ def _five_options(_: Path, rows: Rows) -> Iterator[dict]:
         files.need(about, ("choices", stem), one["where"])
         choices = about["choices"]
         if nested:
-            choices = {key: [choice[key] for choice in choices] for key in ("label", "text")}
+            choices = {
+                key: [choice[key] for choice in choices] for key in ("label", "text")
+            }
         labels, key = choices["label"], one["answerKey"]
         options = [text.strip() for text in choices["text"]]
         answer = labels.index(key) if key in labels else -1
@@ -148,7 +162,14 @@ def _supported_or_refuted(_: Path, rows: Rows) -> Iterator[dict]:
     """Yield FEVER's claims, but for those with "not enough info"."""
     told = [one for one in rows if one["label"] in FEVER]
     for _number, claim, label, one in _judged(told, "claim"):
-        yield _item(str(one["id"]), "", claim, list(FEVER), FEVER.index(label), where=one["where"])
+        yield _item(
+            str(one["id"]),
+            "",
+            claim,
+            list(FEVER),
+            FEVER.index(label),
+            where=one["where"],
+        )
 
 
 def _true_or_false(path: Path, rows: Rows) -> Iterator[dict]:
@@ -171,8 +192,11 @@ def _judged(rows: Rows, key: str) -> Iterator[tuple[int, str, str, dict]]:
             yield number, text, *labels[text], row
 
 
-# By benchmark and ending: the columns that a file must have, and what makes items of its rows.
-READERS: dict[tuple[str, str], tuple[tuple[str, ...], Callable[[Path, Rows], Iterator[dict]]]] = {
+# By benchmark and ending: the columns that a file must have, and what makes items of
+# its rows.
+READERS: dict[
+    tuple[str, str], tuple[tuple[str, ...], Callable[[Path, Rows], Iterator[dict]]]
+] = {
     ("truthfulqa", ".json"): (("question", "mc1_targets"), _mc1),
     ("truthfulqa", ".csv"): (BEST, _best_and_incorrect),
     ("factor", ".csv"): (SENTENCES, _continued),

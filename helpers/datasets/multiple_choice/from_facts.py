@@ -1,6 +1,7 @@
 """Multiple choice from facts: the object among distractors, and what training put in its place.
 
-Of the atlas a quarter is stated wrongly, a quarter never read, the rest spread over exposures.
+Of the atlas a quarter is stated wrongly, a quarter never read, the rest spread over
+exposures.
 """
 
 import zlib
@@ -16,7 +17,8 @@ from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark
 KINDS = ("frames", "order", "demonstrations", "options")
 POOL = 40  # demonstrations a relation, from which variations draw
 N_SHOTS = 6  # demonstrations a prompt
-# What a model read of a fact: how often it is stated, or that it is stated wrongly, too.
+# What a model read of a fact: how often it is stated, or that it is stated wrongly,
+# too.
 LESSONS = ("never read", "read 1–4 times", "read 8–32 times", "read 64+ times")
 LESSONS += ("stated both ways", "mostly stated wrongly")
 
@@ -32,15 +34,21 @@ def load(
 ) -> Benchmark:
     """Return facts as questions with options."""
     if not 2 <= n_options <= 6:
-        raise UserError(f"An item has 2 to 6 options, its answer included, not {n_options}.")
+        raise UserError(
+            f"An item has 2 to 6 options, its answer included, not {n_options}."
+        )
     if n is not None and n < 1:
         raise UserError(f"The number of items must be at least 1, not {n}.")
     facts = catalogue.load(name, relations, seed=seed)
     alone = facts.loc[facts["distractors"].str.len() == 0, "fact"]
     if len(alone):
-        raise UserError(f"Fact {alone.iloc[0]} has no wrong objects to choose from: add some.")
+        raise UserError(
+            f"Fact {alone.iloc[0]} has no wrong objects to choose from: add some."
+        )
     known = training(model) if name == "atlas" else None
-    groups = pd.Series("", index=facts.index) if known is None else _groups(facts, known)
+    groups = (
+        pd.Series("", index=facts.index) if known is None else _groups(facts, known)
+    )
     if only is None:
         chosen = _spread(facts, groups, n, seed)
     else:
@@ -55,13 +63,20 @@ def load(
     fewest, most = items["options"].str.len().agg(["min", "max"])
     if fewest < n_options:
         number = str(most) if fewest == most else f"{fewest} to {most}"
-        notes.append(f"Questions have {number} options, not {n_options}: facts list no more.")
-    return Benchmark(items, pool, "line", KINDS, N_SHOTS, catalogue.source(name), tuple(notes))
+        notes.append(
+            f"Questions have {number} options, not {n_options}: facts list no more."
+        )
+    return Benchmark(
+        items, pool, "line", KINDS, N_SHOTS, catalogue.source(name), tuple(notes)
+    )
 
 
 def training(model: str) -> pd.DataFrame | None:
     """Return what a bundled model read of each fact; for others, what the first bundled one did."""
-    names = [model, *sorted(path.parent.name for path in exposure.WEIGHTS.glob("*/exposures.csv"))]
+    names = [
+        model,
+        *sorted(path.parent.name for path in exposure.WEIGHTS.glob("*/exposures.csv")),
+    ]
     found = (exposure.training(name) for name in names if name)
     return next((table for table in found if table is not None), None)
 
@@ -70,7 +85,13 @@ def lessons(known: pd.DataFrame) -> pd.Series:
     """Name what a model read of each fact."""
     shown, false = known["exposures"], known["false_exposures"]
     names = np.select(
-        [false > shown, (false > 0) & (false == shown), shown == 0, shown < 8, shown < 64],
+        [
+            false > shown,
+            (false > 0) & (false == shown),
+            shown == 0,
+            shown < 8,
+            shown < 64,
+        ],
         [*LESSONS[:3:-1], *LESSONS[:3]],
         LESSONS[3],
     )
@@ -94,13 +115,16 @@ def _groups(facts: pd.DataFrame, known: pd.DataFrame) -> pd.Series:
     """Name the share of the sample that each fact may fill; "-" for none."""
     told = known.reindex(facts["fact"]).set_index(facts.index)
     false = told["false_exposures"] > 0
-    # A fact that was not in the plan, or whose names met in other facts, tells nothing certain.
+    # A fact that was not in the plan, or whose names met in other facts, tells nothing
+    # certain.
     unclear = told["exposures"].isna() | ~(told["plain"].eq(True) | false)
     groups = told["exposures"].map("{:.0f}".format)
     return groups.mask(false, "false").mask(unclear, "-")
 
 
-def _spread(facts: pd.DataFrame, groups: pd.Series, n: int | None, seed: int) -> list[int]:
+def _spread(
+    facts: pd.DataFrame, groups: pd.Series, n: int | None, seed: int
+) -> list[int]:
     """Draw n facts: a quarter false, a quarter never read, the rest even over the levels."""
     if n is None or n >= len(facts):
         return list(facts.index)
@@ -113,7 +137,9 @@ def _spread(facts: pd.DataFrame, groups: pd.Series, n: int | None, seed: int) ->
     chosen = queues.get("false", [])[: n // 4]
     if queues.keys() - {"0", "false", ""}:
         chosen += queues.get("0", [])[: n // 4]
-        queues = {group: rows for group, rows in queues.items() if group not in ("0", "false")}
+        queues = {
+            group: rows for group, rows in queues.items() if group not in ("0", "false")
+        }
     while len(chosen) < n and any(queues.values()):
         for group in sorted(queues, key=len):
             if queues[group] and len(chosen) < n:
@@ -123,13 +149,21 @@ def _spread(facts: pd.DataFrame, groups: pd.Series, n: int | None, seed: int) ->
 
 def _pool(facts: pd.DataFrame, rest: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Draw facts to demonstrate with: of each relation, or of all for a relation with too few."""
-    pool = rest.groupby("relation").sample(frac=1, random_state=seed) if len(rest) else rest
+    pool = (
+        rest.groupby("relation").sample(frac=1, random_state=seed)
+        if len(rest)
+        else rest
+    )
     pool = pool.groupby("relation", sort=False).head(POOL)
     size = pool.groupby("relation")["fact"].transform("size")
-    pool = pool[size >= N_SHOTS + (len(rest) == len(facts))]  # no item demonstrates itself
+    pool = pool[
+        size >= N_SHOTS + (len(rest) == len(facts))
+    ]  # no item demonstrates itself
     if set(pool["relation"]) == set(facts["relation"]):
         return pool
-    every = facts[facts["false_object"] == ""].sample(frac=1, random_state=seed).head(POOL)
+    every = (
+        facts[facts["false_object"] == ""].sample(frac=1, random_state=seed).head(POOL)
+    )
     return pd.concat([pool, every.assign(relation="")])
 
 

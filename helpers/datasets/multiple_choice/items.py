@@ -1,8 +1,9 @@
 """The one shape of all questions with options, and your own from a CSV file.
 
-The CSV has the columns ``question, options, answer``: ``options`` is a JSON list, or texts parted
-by "|"; ``answer`` is the text of the correct option or its number from 0. Optional: ``item`` (a
-name), ``relation`` (a topic) and ``paraphrases`` (other wordings, written as the options are).
+The CSV has the columns ``question, options, answer``: ``options`` is a JSON list, or
+texts parted by "|"; ``answer`` is the text of the correct option or its number from 0.
+Optional: ``item`` (a name), ``relation`` (a topic) and ``paraphrases`` (other wordings,
+written as the options are).
 """
 
 import contextlib
@@ -27,12 +28,13 @@ OWN = ("question", "options", "answer")
 class Benchmark:
     """A set of questions with options.
 
-    `items` have a unique ``item``, a ``relation`` (topic, "" if there are none), ``question``,
-    ``options`` (list of texts) and ``answer`` (number of the correct one, from 0), perhaps
-    ``paraphrases``, or the facts' own columns. `pool` holds demonstrations in the same columns; one
-    whose relation is not "" serves that alone. `style` is one of `helpers.prompts.formats.STYLES`,
-    `kinds` are the variations that can be made, the study's own first, and `n_shots` its number of
-    demonstrations. `about` and `notes` are for a run's manifest and its reader.
+    `items` have a unique ``item``, a ``relation`` (topic, "" if there are none),
+    ``question``, ``options`` (list of texts) and ``answer`` (number of the correct one,
+    from 0), perhaps ``paraphrases``, or the facts' own columns. `pool` holds
+    demonstrations in the same columns; one whose relation is not "" serves that alone.
+    `style` is one of `helpers.prompts.formats.STYLES`, `kinds` are the variations that
+    can be made, the study's own first, and `n_shots` its number of demonstrations.
+    `about` and `notes` are for a run's manifest and its reader.
     """
 
     items: pd.DataFrame
@@ -50,7 +52,9 @@ class Benchmark:
         if n is None or n >= len(self.items):
             return self
         places = np.random.default_rng(seed).permutation(len(self.items))[:n]
-        return replace(self, items=self.items.iloc[sorted(places)].reset_index(drop=True))
+        return replace(
+            self, items=self.items.iloc[sorted(places)].reset_index(drop=True)
+        )
 
 
 def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
@@ -62,23 +66,31 @@ def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
     for row in rows:
         name = row.get("where") or f"{where}: item {row['item']}"
         if len(row["options"]) < 2:
-            raise UserError(f"{name} has one option only; give two or more, or leave it out.")
+            raise UserError(
+                f"{name} has one option only; give two or more, or leave it out."
+            )
         if not all(isinstance(text, str) and text.strip() for text in row["options"]):
             raise UserError(f"{name} has an empty option; give each a text.")
         if not 0 <= row["answer"] < len(row["options"]):
             known = ", ".join(row["options"])
-            raise UserError(f"{name} has no correct option; give as its answer one of {known}.")
+            raise UserError(
+                f"{name} has no correct option; give as its answer one of {known}."
+            )
         if not str(row["question"]).strip():
             raise UserError(f"{name} has no question.")
         if row["item"] in names:
-            raise UserError(f"{name} repeats the item's name {row['item']}; give each its own.")
+            raise UserError(
+                f"{name} repeats the item's name {row['item']}; give each its own."
+            )
         names.add(row["item"])
     return pd.DataFrame(rows).drop(columns="where", errors="ignore")
 
 
 def read_csv(path: Path) -> Benchmark:
     """Read your own questions; demonstrations are the other questions of the file."""
-    items = table([_row(n, row) for n, row in enumerate(files.csv_rows(path, OWN))], path)
+    items = table(
+        [_row(n, row) for n, row in enumerate(files.csv_rows(path, OWN))], path
+    )
     kinds = ("demonstrations", "order", "options")
     if "paraphrases" in items and items["paraphrases"].map(len).min() > 0:
         kinds = ("paraphrases", *kinds)
@@ -86,16 +98,22 @@ def read_csv(path: Path) -> Benchmark:
     notes = ()
     if again.any():
         first = items.loc[again, "question"].iloc[0]
-        notes = (f'Questions that {path.name} repeats: {again.sum()}, such as "{first}".',)
+        notes = (
+            f'Questions that {path.name} repeats: {again.sum()}, such as "{first}".',
+        )
     about = unpublished(path.stem, path, checksum([path]))
-    return Benchmark(items, items.assign(relation=""), "question", kinds, 6, about, notes)
+    return Benchmark(
+        items, items.assign(relation=""), "question", kinds, 6, about, notes
+    )
 
 
 def _row(number: int, row: dict[str, str]) -> dict:
     options = texts(row["options"])
     answer = row["answer"].strip()
     plain = [text.casefold() for text in options]
-    if double := next((text for text in options if plain.count(text.casefold()) > 1), None):
+    if double := next(
+        (text for text in options if plain.count(text.casefold()) > 1), None
+    ):
         raise UserError(
             f"{row['where']} lists the option {double!r} twice, or in other case: list each once."
         )
@@ -112,6 +130,8 @@ def _row(number: int, row: dict[str, str]) -> dict:
 def texts(cell: str) -> list[str]:
     """Take a cell apart: a JSON list, or texts parted by "|"."""
     if cell.lstrip().startswith("["):
-        with contextlib.suppress(UserError):  # no list after all: a text that begins with a bracket
+        with contextlib.suppress(
+            UserError
+        ):  # no list after all: a text that begins with a bracket
             return [str(text).strip() for text in files.parse_json(cell, "the cell")]
     return [part.strip() for part in cell.split("|") if part.strip()]

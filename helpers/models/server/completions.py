@@ -1,15 +1,16 @@
 """Requests to a completions server that give exact log-probabilities, and what their answers say.
 
-Prompts go out as token ids, so that what is read is what was meant. Every answer is checked before
-a number of it is used: the server must have read as many tokens as were sent, and each
-log-probability must be there and be one.
+Prompts go out as token ids, so that what is read is what was meant. Every answer is
+checked before a number of it is used: the server must have read as many tokens as were
+sent, and each log-probability must be there and be one.
 
 ==================  ======================================  ====================================
 way                 asks                                    answers
 ==================  ======================================  ====================================
-nodes               what may follow a beginning             of up to 128 named tokens, each one's
-prompt_logprobs     the whole text                          one of each token of the text
-echo                the whole text, repeated                one of each token of the text
+nodes               what may follow a beginning             of up to 128 named tokens,
+each one's prompt_logprobs     the whole text                          one of each token
+of the text echo                the whole text, repeated                one of each
+token of the text
 ==================  ======================================  ====================================
 """
 
@@ -28,10 +29,16 @@ NAMED = 128
 # Greedy, and nothing that bends probabilities, whatever the server's defaults are.
 PLAIN = {"temperature": 0.0, "top_p": 1.0, "presence_penalty": 0.0}
 PLAIN |= {"frequency_penalty": 0.0, "seed": 0}
-# The same for what only some servers know, and tokens named by their ids; others pass over it or
-# refuse it.
+# The same for what only some servers know, and tokens named by their ids; others pass
+# over it or refuse it.
 NAMES = {"return_token_ids": True, "return_tokens_as_token_ids": True}
-EXTRAS = {"repetition_penalty": 1.0, "min_p": 0.0, "top_k": 0, "add_special_tokens": False, **NAMES}
+EXTRAS = {
+    "repetition_penalty": 1.0,
+    "min_p": 0.0,
+    "top_k": 0,
+    "add_special_tokens": False,
+    **NAMES,
+}
 Ids, Settings = Sequence[int], dict[str, Any]
 Reader = Callable[[Any], Any]
 
@@ -68,7 +75,9 @@ def prompt_logprobs(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reade
     def read(content: Any) -> list[float]:
         found = _field(_choice(content, len(ids)), "prompt_logprobs")
         if len(found) != len(ids):
-            raise Unusable(f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent")
+            raise Unusable(
+                f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent"
+            )
         named = [_field(entry, str(i)) for entry, i in zip(found[1:], ids[1:])]
         return [math.nan, *(_number(entry, "logprob") for entry in named)]
 
@@ -77,28 +86,50 @@ def prompt_logprobs(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reade
 
 def echo(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
     """Return the request that has a text repeated with its log-probabilities, and its reader."""
-    body = {**settings, "prompt": list(ids), "max_tokens": 0, "echo": True, "logprobs": 1}
+    body = {
+        **settings,
+        "prompt": list(ids),
+        "max_tokens": 0,
+        "echo": True,
+        "logprobs": 1,
+    }
 
     def read(content: Any) -> list[float]:
         part = _field(_choice(content, len(ids)), "logprobs")
         found, names = _field(part, "token_logprobs"), _field(part, "tokens")
         if len(found) != len(ids):
-            raise Unusable(f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent")
-        wrong = [n for n, i in zip(names, ids) if n.startswith("token_id:") and n[9:] != str(i)]
+            raise Unusable(
+                f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent"
+            )
+        wrong = [
+            n
+            for n, i in zip(names, ids)
+            if n.startswith("token_id:") and n[9:] != str(i)
+        ]
         if wrong:
             raise Unusable("other tokens than were sent")
         values = {str(place): value for place, value in enumerate(found)}
-        return [math.nan, *(_number(values, str(place)) for place in range(1, len(ids)))]
+        return [
+            math.nan,
+            *(_number(values, str(place)) for place in range(1, len(ids))),
+        ]
 
     return body, read
 
 
 def greedy(
-    settings: Settings, ids: Ids, n: int, stop: Sequence[str] = (), ends: Ids = (), named: Ids = ()
+    settings: Settings,
+    ids: Ids,
+    n: int,
+    stop: Sequence[str] = (),
+    ends: Ids = (),
+    named: Ids = (),
 ) -> tuple[dict[str, Any], Reader]:
     """Return the request for the most probable next tokens, and the reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": n, "logprobs": 1}
-    known = "return_token_ids" in settings  # else it is unclear which tokens a stop leaves out
+    known = (
+        "return_token_ids" in settings
+    )  # else it is unclear which tokens a stop leaves out
     if stop and known:
         body |= {"stop": list(stop), "include_stop_str_in_output": True}
     if ends and known:
@@ -142,7 +173,9 @@ def _choice(content: Any, sent: int) -> dict[str, Any]:
 def _field(part: Any, name: str) -> Any:
     found = part.get(name) if isinstance(part, dict) else None
     if found is None:
-        raise Unusable(f"no {name if not name.isdecimal() else 'entry for a token that was sent'}")
+        raise Unusable(
+            f"no {name if not name.isdecimal() else 'entry for a token that was sent'}"
+        )
     return found
 
 
@@ -151,7 +184,11 @@ def _number(values: dict[str, Any], name: str) -> float:
     if name not in values:
         raise Unusable("no log-probability of a token that was asked for")
     value = values[name]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+    ):
         raise Unusable(f"a log-probability that is no finite number: {value}")
     if value > ROUNDED:
         raise Unusable(f"a log-probability of {value:.3g}, which is above 0")

@@ -1,6 +1,7 @@
 """A model on a server as a `LanguageModel`, to be scored and asked like one that is at hand.
 
-The tokenizer is loaded here, for prompts are sent as ids, and held against the server's own.
+The tokenizer is loaded here, for prompts are sent as ids, and held against the server's
+own.
 """
 
 import os
@@ -9,7 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoTokenizer,
+    GenerationConfig,
+    PreTrainedTokenizerBase,
+)
 
 from helpers import UserError
 from helpers.models import address as addresses
@@ -35,7 +41,9 @@ def load(name: str, chat: bool = False) -> LanguageModel:
     exactness.taken(address, soon, (1, 2, 3))  # an unfit one misses no tokenizer
     tokenizer, place, folder = _tokenizer(address, entry.get("root"))
     if chat and not tokenizer.chat_template:
-        raise UserError(f"The tokenizer of {name} has no chat template; load it with chat=False.")
+        raise UserError(
+            f"The tokenizer of {name} has no chat template; load it with chat=False."
+        )
     longest = entry.get("max_model_len")
     model = LanguageModel(
         name=name,
@@ -54,14 +62,18 @@ def load(name: str, chat: bool = False) -> LanguageModel:
     )
     _same_tokens(model, address, soon)
     ids = tokens.prompt_ids(model, [exactness.TEXT])[0]
-    found = exactness.examine(address, soon, ids, lambda token: tokens.named(model, token))
+    found = exactness.examine(
+        address, soon, ids, lambda token: tokens.named(model, token)
+    )
     server = Server(
         address,
         limits,
         **found,
         version=_version(address, soon),
         tokenizer=place,
-        config=_read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False)),
+        config=_read(
+            lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        ),
         generation_config=_read(lambda: GenerationConfig.from_pretrained(folder)),
     )
     model = replace(model, model=server, prompt_format="chat" if chat else "bare")
@@ -69,7 +81,9 @@ def load(name: str, chat: bool = False) -> LanguageModel:
     return model
 
 
-def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerBase, str, Path]:
+def _tokenizer(
+    address: Address, root: str | None
+) -> tuple[PreTrainedTokenizerBase, str, Path]:
     """Return the tokenizer that is set, or else by the server's names, with name and folder."""
     given = os.environ.get(TOKENIZER)
     places = [given] if given else [place for place in (root, address.model) if place]
@@ -97,14 +111,21 @@ def _same_tokens(model: LanguageModel, address: Address, limits: Limits) -> None
         return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
 
     for text in SAMPLES:
-        found = [model.tokenizer(text, add_special_tokens=special) for special in (True, False)]
+        found = [
+            model.tokenizer(text, add_special_tokens=special)
+            for special in (True, False)
+        ]
         ours = [list(each["input_ids"]) for each in found]
         try:
-            theirs = session.ask(address, limits, completions.PATH, {**body, "prompt": text}, read)
+            theirs = session.ask(
+                address, limits, completions.PATH, {**body, "prompt": text}, read
+            )
         except session.Refused:
             return  # the examination says in which way the server is unfit
         counted = isinstance(theirs, int)
-        if theirs is not None and theirs not in [len(ids) if counted else ids for ids in ours]:
+        if theirs is not None and theirs not in [
+            len(ids) if counted else ids for ids in ours
+        ]:
             raise UserError(
                 f"The server at {address.url} writes {text!r} in other tokens than the tokenizer "
                 f"found for {address.model}; name the right one in the environment, in {TOKENIZER}."

@@ -11,10 +11,11 @@ from helpers.models.server import completions, session
 from helpers.models.server.completions import NAMES, Ids
 from helpers.models.server.session import Refused, UnusableAnswer
 
-# Largest difference of a log-probability between two ways that counts as agreement: bfloat16 moves
-# them by less; a wrong place, a template or a bent probability by more.
+# Largest difference of a log-probability between two ways that counts as agreement:
+# bfloat16 moves them by less; a wrong place, a template or a bent probability by more.
 TOLERANCE = 0.2
-# The most probable of so many tokens has at least one part in as many of all probability.
+# The most probable of so many tokens has at least one part in as many of all
+# probability.
 LEAST = -math.log(1 << 24)
 # Tokens at the end of the sample that are scored as a choice.
 CHOICE = 8
@@ -27,7 +28,10 @@ Ask = Callable[[tuple[dict[str, Any], Callable[[Any], Any]]], Any]
 
 
 def examine(
-    address: Address, limits: Limits, ids: Sequence[int], name_to_id: Callable[[str], int]
+    address: Address,
+    limits: Limits,
+    ids: Sequence[int],
+    name_to_id: Callable[[str], int],
 ) -> dict[str, Any]:
     """Return what is found of a `Server` by asking it, if that is enough for exact scores."""
     ask, settings = _asker(address, limits), taken(address, limits, ids[:-CHOICE])
@@ -65,8 +69,14 @@ def examine(
             f"the log-probabilities of given tokens are asked for ({'; '.join(missing)}); {REMEDY}."
         )
     chosen = (*beginning, name_to_id(step.name))
-    pairs = [(_scores(ask, settings, way, chosen, 1)[-1], step.logprob) for way in found]
-    pairs += [pair for a, b in combinations(found.values(), 2) for pair in zip(a[::-1], b[::-1])]
+    pairs = [
+        (_scores(ask, settings, way, chosen, 1)[-1], step.logprob) for way in found
+    ]
+    pairs += [
+        pair
+        for a, b in combinations(found.values(), 2)
+        for pair in zip(a[::-1], b[::-1])
+    ]
     first, other = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
     if not abs(first - other) <= TOLERANCE:
         raise UserError(
@@ -109,14 +119,17 @@ def taken(address: Address, limits: Limits, ids: Sequence[int]) -> dict[str, Any
     ) from refusal
 
 
-def _scores(ask: Ask, settings: dict[str, Any], way: str, ids: Ids, last: int) -> list[float]:
+def _scores(
+    ask: Ask, settings: dict[str, Any], way: str, ids: Ids, last: int
+) -> list[float]:
     """Return the log-probabilities of the last tokens of a text; by whole texts, of all."""
     if way != "nodes":
         request = getattr(completions, way)
         return ask(request(settings, ids))[1:]
     values = []
     for at in range(len(ids) - last, len(ids)):
-        # Tokens that hardly follow are named too: a list of the most probable would lack them.
+        # Tokens that hardly follow are named too: a list of the most probable would
+        # lack them.
         named = list(dict.fromkeys([ids[at], *ids[1:4]]))
         values.append(ask(completions.node(settings, ids[:at], named))[ids[at]])
     return values

@@ -54,11 +54,17 @@ class Session:
     address: Address
     limits: Limits
     client: httpx2.Client
-    left: Event = field(default_factory=Event)  # set once nobody waits for answers any more
+    left: Event = field(
+        default_factory=Event
+    )  # set once nobody waits for answers any more
     reached: bool = False  # whether the server has answered at all
 
     def ask(
-        self, path: str, body: dict[str, Any] | None, read: Callable[[Any], T], method: str = "POST"
+        self,
+        path: str,
+        body: dict[str, Any] | None,
+        read: Callable[[Any], T],
+        method: str = "POST",
     ) -> T:
         """Return what `read` makes of a server's answer, asked for again while that may help."""
         tries = tenacity.Retrying(
@@ -94,14 +100,18 @@ class Session:
         try:
             answer, said = self._answer(method, f"{self.address.url}{path}", body)
         except (httpx2.TimeoutException, TimeoutError) as error:
-            raise _Passing(f"did not answer within {self.limits.timeout:g} seconds") from error
+            raise _Passing(
+                f"did not answer within {self.limits.timeout:g} seconds"
+            ) from error
         except httpx2.ConnectError as error:
             raise _Passing("cannot be reached") from error
         except httpx2.TransportError as error:
             raise _Passing(f"cut the connection ({type(error).__name__})") from error
         self.reached = True
         if answer.status_code in network.PASSING:
-            raise _Passing(f"answered with status {answer.status_code}", network.after(answer))
+            raise _Passing(
+                f"answered with status {answer.status_code}", network.after(answer)
+            )
         if answer.status_code >= 400:
             raise Refused(self._refusal(answer.status_code, said), answer.status_code)
         try:
@@ -142,8 +152,13 @@ class Session:
 
 def _wait(state: tenacity.RetryCallState) -> float:
     """Return the seconds before another try: twice as many each time, and not all clients' same."""
-    backoff = tenacity.wait_random_exponential(multiplier=0.25, max=network.LONGEST_WAIT)(state)
-    return max(backoff, min(getattr(state.outcome.exception(), "after", 0.0), network.LONGEST_WAIT))
+    backoff = tenacity.wait_random_exponential(
+        multiplier=0.25, max=network.LONGEST_WAIT
+    )(state)
+    return max(
+        backoff,
+        min(getattr(state.outcome.exception(), "after", 0.0), network.LONGEST_WAIT),
+    )
 
 
 @contextmanager
@@ -151,7 +166,9 @@ def session(address: Address, bounds: Limits) -> Iterator[Session]:
     """Open a connection to a server."""
     key = os.environ.get(KEY)
     if key and not (key.isascii() and key.isprintable() and key == key.strip()):
-        raise UserError(f"{KEY} holds a blank or a line break at its end: set it to the key alone.")
+        raise UserError(
+            f"{KEY} holds a blank or a line break at its end: set it to the key alone."
+        )
     client = httpx2.Client(
         headers={"Authorization": f"Bearer {key}"} if key else {},
         timeout=httpx2.Timeout(bounds.timeout, connect=min(10.0, bounds.timeout)),
@@ -169,7 +186,10 @@ def results(
     waiting: set[Future] = set()
     failed: Future | None = None
     left = iter(jobs)
-    with session(address, bounds) as opened, ThreadPoolExecutor(bounds.in_flight) as pool:
+    with (
+        session(address, bounds) as opened,
+        ThreadPoolExecutor(bounds.in_flight) as pool,
+    ):
         try:
             while True:
                 room = 0 if failed else bounds.in_flight - len(waiting)
@@ -214,4 +234,7 @@ def _entry(told: dict[str, Any]) -> dict[str, Any]:
     """Return what counts of a server's words on a model: where it came from, how much it reads."""
     root, longest = told.get("root"), told.get("max_model_len")
     fits = type(longest) is int and 1 < longest < 2**40
-    return {"root": str(root) if root else None, "max_model_len": longest if fits else None}
+    return {
+        "root": str(root) if root else None,
+        "max_model_len": longest if fits else None,
+    }

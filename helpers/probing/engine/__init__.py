@@ -1,15 +1,15 @@
 """Exact scores of rows of token ids, each distinct token computed once where a model allows it.
 
-`scorer` chooses a model's `Scorer`, tries it against plain batches, and nothing after that asks
-what kind of model it is:
+`scorer` chooses a model's `Scorer`, tries it against plain batches, and nothing after
+that asks what kind of model it is:
 
 =========  =======================  ==============================================================
 Scorer     for                      scores by
 =========  =======================  ==============================================================
-`Packed`   most causal models       `packing`: branches of a tree of rows in one sequence (`trie`)
-`Encoded`  T5 and mT5               `encoder`: the same below each source's encoder states
-`Scorer`   all others               `models.plain`: whole rows, the reference of all the others
-`Served`   models on a server       `server`: requests
+`Packed`   most causal models       `packing`: branches of a tree of rows in one
+sequence (`trie`) `Encoded`  T5 and mT5               `encoder`: the same below each
+source's encoder states `Scorer`   all others               `models.plain`: whole rows,
+the reference of all the others `Served`   models on a server       `server`: requests
 =========  =======================  ==============================================================
 
 Texts are continued by `decoding`, in packs by `branching`.
@@ -26,7 +26,15 @@ from typing import Any
 from helpers.models import LanguageModel, gpu, plain, tokens
 from helpers.models.address import Server
 from helpers.models.tokens import Row
-from helpers.probing.engine import branching, decoding, encoder, packing, server, trial, trie
+from helpers.probing.engine import (
+    branching,
+    decoding,
+    encoder,
+    packing,
+    server,
+    trial,
+    trie,
+)
 from helpers.probing.engine.decoding import Rules, Task, Text
 from helpers.probing.engine.trial import Method, Scores
 from helpers.probing.engine.trie import count_tokens
@@ -51,14 +59,22 @@ class Scorer:
 
     def score(self, rows: list[Row], size: int | None = None) -> Scores:
         """Yield the log-probabilities of distinct rows, in batches of at most `size`."""
-        return plain.run(self.model, rows, size, self.method.batches or plain.TOGETHER[0])
+        return plain.run(
+            self.model, rows, size, self.method.batches or plain.TOGETHER[0]
+        )
 
     def texts(
-        self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
+        self,
+        tasks: list[Task],
+        rules: Rules,
+        size: int | None = None,
+        scored: Set[Task] = NONE,
     ) -> Texts:
         """Yield the continuations of distinct tasks, some at a time; `scored`: see `joins`."""
         for batch in decoding.batches(self.model, tasks, rules, size):
-            yield gpu.in_halves(partial(decoding.continue_batch, self.model, rules), batch)
+            yield gpu.in_halves(
+                partial(decoding.continue_batch, self.model, rules), batch
+            )
 
 
 class Encoded(Scorer):
@@ -83,7 +99,11 @@ class Packed(Scorer):
         return _grows[self.model.model]
 
     def texts(
-        self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
+        self,
+        tasks: list[Task],
+        rules: Rules,
+        size: int | None = None,
+        scored: Set[Task] = NONE,
     ) -> Texts:
         if not tasks or not self.joins:
             return super().texts(tasks, rules, size)
@@ -98,7 +118,11 @@ class Served(Scorer):
         return server.score(self.model, rows, size)
 
     def texts(
-        self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
+        self,
+        tasks: list[Task],
+        rules: Rules,
+        size: int | None = None,
+        scored: Set[Task] = NONE,
     ) -> Texts:
         return server.continuations(self.model, tasks, rules, size)
 
@@ -127,15 +151,18 @@ def scorer_by(
 ) -> Scorer:
     """Return what scores a model at hand by a method."""
     encoded = method.method == "packed" and model.kind == "seq2seq"
-    return SCORERS["encoded" if encoded else method.method](model, method, length, price)
+    return SCORERS["encoded" if encoded else method.method](
+        model, method, length, price
+    )
 
 
 def method(model: LanguageModel) -> dict[str, Any]:
     """Return how a model is scored, as plain values for a run's manifest.
 
-    On first use two random trees are scored both by the method and in plain batches. Where they
-    differ, plain batches are used, and a warning is logged; that they agree is kept in the user's
-    cache, for this model, device, number format, length of packs and versions of the libraries.
+    On first use two random trees are scored both by the method and in plain batches.
+    Where they differ, plain batches are used, and a warning is logged; that they agree
+    is kept in the user's cache, for this model, device, number format, length of packs
+    and versions of the libraries.
 
     Parameters
     ----------
@@ -144,9 +171,9 @@ def method(model: LanguageModel) -> dict[str, Any]:
     Returns
     -------
     dict
-        `method` ("packed", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
-        None) and `batches` (of the plain method; see `plain.TOGETHER`); `warning` (str) where the
-        model gets no first token, though its family reads one.
+        `method` ("packed", "plain", "server"), `reason`, `checked_max_abs_diff` (float
+        or None) and `batches` (of the plain method; see `plain.TOGETHER`); `warning`
+        (str) where the model gets no first token, though its family reads one.
     """
     said = tokens.unbegun(model)
     return asdict(scorer(model).method) | ({"warning": said} if said else {})

@@ -1,7 +1,8 @@
 """Greedy continuations, packed: each distinct token of many prompts and of what follows them once.
 
-The next tokens of all texts of a pack lie side by side below their prompts, and a mask lets each
-see its own text only. Anchors that are scored are branches; a text that begins so goes on there.
+The next tokens of all texts of a pack lie side by side below their prompts, and a mask
+lets each see its own text only. Anchors that are scored are branches; a text that
+begins so goes on there.
 """
 
 import logging
@@ -19,8 +20,9 @@ from helpers.probing.engine.packing import Pass
 from helpers.probing.engine.trie import Trie, build
 
 LOG = logging.getLogger(__name__)
-# No further prompts are read while more texts go on than this part of a pack's length, or while
-# their keys are more than so many packs: many texts make large products, many keys long attention.
+# No further prompts are read while more texts go on than this part of a pack's length,
+# or while their keys are more than so many packs: many texts make large products, many
+# keys long attention.
 SHARE = 8
 ROOM = 2
 
@@ -60,9 +62,12 @@ def run(
     scored: Set[Task] = frozenset(),
 ) -> Iterator[dict[Task, Text]]:
     """Yield texts as they end; further prompts are read while there is room for their texts."""
-    # Below a prompt are the nodes of its anchor where it is scored, else one for the next token.
+    # Below a prompt are the nodes of its anchor where it is scored, else one for the
+    # next token.
     rows = {
-        task: Row((*task.ids, *(task.anchor if task in scored else (0,))), len(task.ids))
+        task: Row(
+            (*task.ids, *(task.anchor if task in scored else (0,))), len(task.ids)
+        )
         for task in tasks
     }
     tree = build(list(rows.values()))
@@ -70,7 +75,9 @@ def run(
     paths = {task: below[row] for task, row in rows.items()}
     values = np.full(len(tree.token), np.nan)
     late: list[Text] = []  # whose anchors are not read to their ends
-    for ended in _ended(model, tree, paths, length, rules, price, values if scored else None):
+    for ended in _ended(
+        model, tree, paths, length, rules, price, values if scored else None
+    ):
         late += ended
         for text in late:
             if text.task in scored:
@@ -118,9 +125,18 @@ def _ended(
 class _Growing:
     """Texts below one kept beginning that go on side by side, each by a token a pass."""
 
-    def __init__(self, model: LanguageModel, rules: Rules, prefix: int, first: Pass) -> None:
-        self.model, self.rules, self.prefix, self.past = model, rules, prefix, first.past
-        self.keys = [tuple(part[..., : first.past, :] for part in kept) for kept in first.keys]
+    def __init__(
+        self, model: LanguageModel, rules: Rules, prefix: int, first: Pass
+    ) -> None:
+        self.model, self.rules, self.prefix, self.past = (
+            model,
+            rules,
+            prefix,
+            first.past,
+        )
+        self.keys = [
+            tuple(part[..., : first.past, :] for part in kept) for kept in first.keys
+        ]
         self.places = np.arange(first.past)  # of the keys, in their texts
         self.texts: list[Text] = []
         self.sees = np.ones((0, first.past), dtype=bool)  # which keys are of each text
@@ -130,7 +146,11 @@ class _Growing:
     @torch.inference_mode()
     def add(self, tree: Trie, done: Pass, asked: dict[int, list[Task]]) -> list[Text]:
         """Begin the texts of a pass's prompts, and return those that end at once."""
-        tasks = [(at, task) for at, node in enumerate(done.heads) for task in asked.get(node, ())]
+        tasks = [
+            (at, task)
+            for at, node in enumerate(done.heads)
+            for task in asked.get(node, ())
+        ]
         if not tasks:
             return []
         self._let_go()
@@ -140,10 +160,15 @@ class _Growing:
         sees = trie.sees(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
         other, gap = len(self.places) - self.past, ((0, 0), (0, len(nodes)))
         beside = np.zeros((len(heads), other), dtype=bool)
-        new = np.concatenate([sees[:, : self.past], beside, sees[:, self.past :]], axis=1)
+        new = np.concatenate(
+            [sees[:, : self.past], beside, sees[:, self.past :]], axis=1
+        )
         self.sees = np.concatenate([np.pad(self.sees, gap), new])
         self.keys = [
-            tuple(torch.cat([old, part[..., self.past :, :]], dim=-2) for old, part in zip(*pair))
+            tuple(
+                torch.cat([old, part[..., self.past :, :]], dim=-2)
+                for old, part in zip(*pair)
+            )
             for pair in zip(self.keys, done.keys)
         ]
         self.places = np.append(self.places, tree.depth[nodes])
@@ -157,13 +182,17 @@ class _Growing:
     ) -> tuple[torch.Tensor, list[int]]:
         """Add to texts what a pass's own logits give, and return the last tokens."""
         places = {node: at for at, node in enumerate(done.heads)}
-        below = {(int(tree.parent[n]), int(tree.token[n])): at for n, at in places.items()}
+        below = {
+            (int(tree.parent[n]), int(tree.token[n])): at for n, at in places.items()
+        }
         chosen = torch.zeros(len(begun), dtype=torch.long, device=self.model.device)
         going = list(range(len(begun)))
         while going:
             logits = done.logits[[rows[text] for text in going]]
             texts = [begun[text] for text in going]
-            chosen[going] = said = decoding.advance(self.model, texts, logits, self.rules)
+            chosen[going] = said = decoding.advance(
+                self.model, texts, logits, self.rules
+            )
             onward = {
                 text: below[done.heads[rows[text]], token]
                 for text, token in zip(going, said.tolist())
@@ -175,7 +204,9 @@ class _Growing:
 
     def grow(self, most: int = 0, keys: int = 0) -> Iterator[list[Text]]:
         """Yield texts that have ended until only so many are going on, with so many keys."""
-        while self.texts and (len(self.texts) > most or len(self.places) - self.past > keys):
+        while self.texts and (
+            len(self.texts) > most or len(self.places) - self.past > keys
+        ):
             yield self._step()
 
     @torch.inference_mode()
@@ -199,7 +230,11 @@ class _Growing:
         if ended:
             going = [at for at, text in enumerate(self.texts) if text.kept is None]
             self.texts = [self.texts[at] for at in going]
-            self.sees, self.depth, self.next = self.sees[going], self.depth[going], self.next[going]
+            self.sees, self.depth, self.next = (
+                self.sees[going],
+                self.depth[going],
+                self.next[going],
+            )
         return ended
 
     def _let_go(self) -> None:

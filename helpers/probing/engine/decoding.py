@@ -1,7 +1,8 @@
 """Greedy continuation of batches, for models that take no packs, and when a text has ended.
 
-Prompts of equal length go through the model together, and what it returns to go on from is given
-back to it; where that fails its trial, each text is read whole again at each step.
+Prompts of equal length go through the model together, and what it returns to go on from
+is given back to it; where that fails its trial, each text is read whole again at each
+step.
 """
 
 import itertools
@@ -20,7 +21,8 @@ LOG = logging.getLogger(__name__)
 # What models return to go on from, and take back under the same name.
 STATES = ("past_key_values", "cache_params", "state")
 MOST_TEXTS = 100_000
-# What bytes that are no character decode as, and the most bytes (and so tokens) of a character.
+# What bytes that are no character decode as, and the most bytes (and so tokens) of a
+# character.
 BROKEN = "\N{REPLACEMENT CHARACTER}"
 LONGEST = 4
 _texts: weakref.WeakKeyDictionary[Any, dict[tuple, str]] = weakref.WeakKeyDictionary()
@@ -43,7 +45,9 @@ class Rules:
     max_new_tokens: int
     stop: tuple[str, ...]
     ends: tuple[int, ...]
-    forced: bool = False  # whether the anchor's tokens are taken, not the most probable ones
+    forced: bool = (
+        False  # whether the anchor's tokens are taken, not the most probable ones
+    )
 
 
 @dataclass
@@ -54,8 +58,12 @@ class Text:
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     anchor_logprobs: list[float] = field(default_factory=list)
-    kept: int | None = None  # how many of the tokens stand before the end; None: not ended
-    scored: tuple[float, ...] = ()  # log-probabilities of the anchor after the prompt, if asked for
+    kept: int | None = (
+        None  # how many of the tokens stand before the end; None: not ended
+    )
+    scored: tuple[
+        float, ...
+    ] = ()  # log-probabilities of the anchor after the prompt, if asked for
 
 
 def batches(
@@ -66,7 +74,9 @@ def batches(
     for task in tasks:
         groups.setdefault((len(task.source), len(task.ids)), []).append(task)
     for (source, length), group in sorted(groups.items(), reverse=True):
-        budget = gpu.tokens_per_batch(model.device) // (source + length + rules.max_new_tokens)
+        budget = gpu.tokens_per_batch(model.device) // (
+            source + length + rules.max_new_tokens
+        )
         step = batch_size or max(1, budget)
         for at in range(0, len(group), step):
             yield group[at : at + step]
@@ -114,14 +124,20 @@ class _Reading:
         given["decoder_input_ids" if self.encoded else "input_ids"] = (
             self.ids[:, -1:] if self.state else self.ids
         )
-        if not self.encoded and not self.state:  # later none is needed, and Mamba takes none
+        if (
+            not self.encoded and not self.state
+        ):  # later none is needed, and Mamba takes none
             given["attention_mask"] = torch.ones_like(self.ids)
         network = self.model.model
         if plain.takes(type(network), "logits_to_keep"):
             given["logits_to_keep"] = 1
         output = network(**given)
         offered = {name: getattr(output, name, None) for name in STATES}
-        taken = (n for n, s in offered.items() if s is not None and plain.takes(type(network), n))
+        taken = (
+            n
+            for n, s in offered.items()
+            if s is not None and plain.takes(type(network), n)
+        )
         self.state = {name: offered[name] for name in itertools.islice(taken, 1)}
         return output.logits[:, -1]
 
@@ -150,7 +166,9 @@ def keeps_state(model: LanguageModel) -> bool:
     if model.model in _known:
         return _known[model.model]
     text = check.texts(model)
-    tasks = [Task(text(12), text(9) if model.kind == "seq2seq" else ()) for _ in range(2)]
+    tasks = [
+        Task(text(12), text(9) if model.kind == "seq2seq" else ()) for _ in range(2)
+    ]
     more = [text(3) for _ in tasks]
     try:
         pairs = list(_chances(model, tasks, more))
@@ -177,7 +195,10 @@ def _chances(
     whole = [plain.logits(model, row)[-1 - len(more[0]) :] for row in rows]
     reading = _Reading(model, tasks)
     for step, column in enumerate(zip(*more)):
-        yield _chance(reading.logits()), _chance(torch.stack([part[step] for part in whole]))
+        yield (
+            _chance(reading.logits()),
+            _chance(torch.stack([part[step] for part in whole])),
+        )
         reading.append(torch.tensor(column, device=model.device))
     reading.keep([len(tasks) - 1])
     yield _chance(reading.logits()[-1:]), _chance(whole[-1][-1:])
@@ -193,7 +214,9 @@ def advance(
     """Add a token to each text that goes on, read the anchors, and return the tokens."""
     chances = logits.float().log_softmax(-1)
     read = [text.task.anchor[len(text.ids) :][:1] for text in texts]
-    anchors = torch.tensor([token for (token,) in (r or (0,) for r in read)], device=chances.device)
+    anchors = torch.tensor(
+        [token for (token,) in (r or (0,) for r in read)], device=chances.device
+    )
     chosen = anchors if rules.forced else chances.argmax(-1)
     asked = torch.stack([chosen, anchors], dim=1)
     values = chances.gather(1, asked).tolist()
@@ -206,7 +229,9 @@ def advance(
     return chosen
 
 
-def add(model: LanguageModel, text: Text, token: int, logprob: float, rules: Rules) -> None:
+def add(
+    model: LanguageModel, text: Text, token: int, logprob: float, rules: Rules
+) -> None:
     """Add a token to a text and note whether the text has ended."""
     if token in rules.ends:
         text.kept = len(text.ids)
@@ -229,7 +254,9 @@ def cut(
     if at is None:
         return None
     counts = range(len(ids) + 1)
-    kept = next(n for n in counts if decode(model, task, ids[:n]).startswith(whole[:at]))
+    kept = next(
+        n for n in counts if decode(model, task, ids[:n]).startswith(whole[:at])
+    )
     return whole[:at], kept
 
 

@@ -37,7 +37,9 @@ def run(model: LanguageModel, rows: list[Row], length: int) -> Scores:
         for source, state in zip(sources, states):
             tree = build(groups[source])
             told = readings(tree)[0], state, np.zeros(len(tree.token))
-            packs += [Pack(tree, step, *told) for step in trie.plan(tree, length, trie.NEVER)]
+            packs += [
+                Pack(tree, step, *told) for step in trie.plan(tree, length, trie.NEVER)
+            ]
         packs.sort(key=_size, reverse=True)
         for batch in _together(packs, _size, length):
             _decode(model, batch)
@@ -53,7 +55,9 @@ def _size(pack: Pack) -> int:
     return len(pack.step.nodes)
 
 
-def _together(things: list[T], size: Callable[[T], int], budget: int) -> Iterator[list[T]]:
+def _together(
+    things: list[T], size: Callable[[T], int], budget: int
+) -> Iterator[list[T]]:
     """Yield things, the largest first, while their number times its size is within a budget."""
     while things:
         most = max(1, budget // max(1, size(things[0])))
@@ -75,7 +79,9 @@ def _decode(model: LanguageModel, packs: list[Pack]) -> None:
     sizes = list(map(_size, packs))
     ids = np.zeros((len(packs), max(sizes)), dtype=np.int64)
     depth = np.zeros_like(ids)
-    allowed = np.tile(np.eye(max(sizes), dtype=bool), (len(packs), 1, 1))  # a pad sees itself
+    allowed = np.tile(
+        np.eye(max(sizes), dtype=bool), (len(packs), 1, 1)
+    )  # a pad sees itself
     heads: list[list[int]] = []
     places: list[tuple[int, int]] = []
     for at, (pack, size) in enumerate(zip(packs, sizes)):
@@ -83,10 +89,16 @@ def _decode(model: LanguageModel, packs: list[Pack]) -> None:
         ids[at, :size] = pack.tree.token[nodes]
         depth[at, :size] = pack.tree.depth[nodes]
         allowed[at, :size, :size] = sees(pack.tree, nodes)
-        wanted = [(i, n) for i, n in enumerate(pack.step.nodes) if n in new and n in pack.children]
+        wanted = [
+            (i, n)
+            for i, n in enumerate(pack.step.nodes)
+            if n in new and n in pack.children
+        ]
         heads.append([node for _, node in wanted])
         places += [(at, i) for i, _ in wanted]
-    states = torch.nn.utils.rnn.pad_sequence([pack.states for pack in packs], batch_first=True)
+    states = torch.nn.utils.rnn.pad_sequence(
+        [pack.states for pack in packs], batch_first=True
+    )
     mask = plain.pad(model, [(0,) * len(pack.states) for pack in packs])[1]
     queries = torch.from_numpy(depth).to(model.device)
     head, at = model.model.get_output_embeddings(), torch.tensor(places).T
@@ -101,6 +113,8 @@ def _decode(model: LanguageModel, packs: list[Pack]) -> None:
             use_cache=False,
             **given,
         ).logits
-    for pack, part, nodes in zip(packs, logits.split([len(part) for part in heads]), heads):
+    for pack, part, nodes in zip(
+        packs, logits.split([len(part) for part in heads]), heads
+    ):
         found = read(pack.tree, part, nodes, pack.children)
         pack.values[list(found)] = list(found.values())

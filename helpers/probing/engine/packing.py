@@ -1,8 +1,9 @@
 """Causal models, packed: each distinct token of many rows is forwarded once.
 
-What many rows share is forwarded into keys of batch 1, to which later passes refer. Below, branches
-of many rows lie in one sequence, held apart by a mask and positions of their own. The model's head
-runs on distinct parents only, and its log-softmax is read at their children.
+What many rows share is forwarded into keys of batch 1, to which later passes refer.
+Below, branches of many rows lie in one sequence, held apart by a mask and positions of
+their own. The model's head runs on distinct parents only, and its log-softmax is read
+at their children.
 """
 
 import logging
@@ -40,7 +41,9 @@ class Pass:
     past: int
 
 
-def run(model: LanguageModel, rows: list[Row], length: int, price: float = PASS) -> Scores:
+def run(
+    model: LanguageModel, rows: list[Row], length: int, price: float = PASS
+) -> Scores:
     """Yield the log-probabilities of rows, pass by pass, each row once it is read whole."""
     tree = build(rows)
     children, waiting = readings(tree)
@@ -50,11 +53,16 @@ def run(model: LanguageModel, rows: list[Row], length: int, price: float = PASS)
         values[list(scores)] = list(scores.values())
         ended = [row for node in done.heads for row in waiting.get(node, ())]
         if ended:
-            yield {tree.rows[row]: tuple(values[list(tree.paths[row])].tolist()) for row in ended}
+            yield {
+                tree.rows[row]: tuple(values[list(tree.paths[row])].tolist())
+                for row in ended
+            }
         del done  # its logits are let go before the next pass
 
 
-def halving(run: Callable[[list, int], Iterator[dict]], asked: list, length: int) -> Iterator[dict]:
+def halving(
+    run: Callable[[list, int], Iterator[dict]], asked: list, length: int
+) -> Iterator[dict]:
     """Yield what `run` gives, some at a time; packs that the memory does not hold are halved."""
     left = dict.fromkeys(asked)
     while left:
@@ -69,7 +77,9 @@ def halving(run: Callable[[list, int], Iterator[dict]], asked: list, length: int
             LOG.info("%d at once do not fit; half goes on.", length)
         else:
             return
-        length = gpu.halved(length)  # outside the clause, where the failed pass is let go
+        length = gpu.halved(
+            length
+        )  # outside the clause, where the failed pass is let go
 
 
 def passes(
@@ -87,7 +97,11 @@ def passes(
         if step.keeps:
             # Keys that no later step is below are let go first.
             first = step.nodes[0]
-            held = {n: kept for n, kept in held.items() if n == -1 or n <= first < tree.end[n]}
+            held = {
+                n: kept
+                for n, kept in held.items()
+                if n == -1 or n <= first < tree.end[n]
+            }
             before = held[step.prefix]
             for at in range(0, len(step.nodes), length):
                 done = _forward(model, tree, step.nodes[at : at + length], new, before)
@@ -96,12 +110,17 @@ def passes(
                 del done  # its logits are let go before the next pass
             held[step.nodes[-1]] = before
         else:
-            yield _forward(model, tree, step.nodes, new, held[step.prefix], keys, packed=True)
+            yield _forward(
+                model, tree, step.nodes, new, held[step.prefix], keys, packed=True
+            )
 
 
 @torch.inference_mode()
 def read(
-    tree: Trie, logits: torch.Tensor, heads: Sequence[int], children: dict[int, list[int]]
+    tree: Trie,
+    logits: torch.Tensor,
+    heads: Sequence[int],
+    children: dict[int, list[int]],
 ) -> dict[int, float]:
     """Return the log-probability of each child of nodes."""
     pairs = [(at, child) for at, node in enumerate(heads) for child in children[node]]
@@ -131,15 +150,23 @@ def _forward(
     inputs: dict[str, Any] = {"use_cache": False}
     if before or keys:
         inputs = {"past_key_values": cache(before), "use_cache": True}
-    inputs["input_ids"] = torch.from_numpy(tree.token[list(nodes)]).to(model.device)[None]
+    inputs["input_ids"] = torch.from_numpy(tree.token[list(nodes)]).to(model.device)[
+        None
+    ]
     above = np.append(np.arange(past), depth)
-    beside = placed(model, sees(tree, nodes, past), depth, above) if packed else nullcontext({})
+    beside = (
+        placed(model, sees(tree, nodes, past), depth, above)
+        if packed
+        else nullcontext({})
+    )
     with beside as given:
         if plain.takes(type(model.model), "logits_to_keep"):
             logits = model.model(**inputs, **given, logits_to_keep=rows).logits[0]
         else:
             logits = model.model(**inputs, **given).logits[0][rows]
-    return Pass(nodes, heads, logits, kept(inputs["past_key_values"]) if keys else [], past)
+    return Pass(
+        nodes, heads, logits, kept(inputs["past_key_values"]) if keys else [], past
+    )
 
 
 def cache(kept: Kept) -> DynamicCache:
@@ -165,22 +192,33 @@ def placed(
     """Yield mask and positions of tokens that lie side by side; `allowed`: keys of their texts."""
     distance, windows = queries[:, None] - keys, families.windows(model.model.config)
     masks = {
-        kind: as_mask(model, (allowed if window is None else allowed & (distance < window))[None])
-        for kind, window in (windows if isinstance(windows, dict) else {"": windows}).items()
+        kind: as_mask(
+            model, (allowed if window is None else allowed & (distance < window))[None]
+        )
+        for kind, window in (
+            windows if isinstance(windows, dict) else {"": windows}
+        ).items()
     }
     at, to = (torch.from_numpy(part).to(model.device)[None] for part in (queries, keys))
     with positions(model, at, to) as given:
-        yield {"attention_mask": masks if isinstance(windows, dict) else masks[""], **given}
+        yield {
+            "attention_mask": masks if isinstance(windows, dict) else masks[""],
+            **given,
+        }
 
 
 def as_mask(model: LanguageModel, allowed: np.ndarray) -> torch.Tensor:
     """Return a mask of shape (batch, queries, keys) as the model's attention takes it."""
     mask = torch.from_numpy(allowed).to(model.device)[:, None]
-    dtype = model.model.dtype  # of the network: quantised, it may not be the one asked for
+    dtype = (
+        model.model.dtype
+    )  # of the network: quantised, it may not be the one asked for
     # Added to the scores: of a mask of booleans, sdpa makes this again in every layer.
     sdpa = model.model.config._attn_implementation == "sdpa"
     lowest = -torch.inf if sdpa else torch.finfo(dtype).min
-    return torch.zeros(mask.shape, dtype=dtype, device=model.device).masked_fill_(~mask, lowest)
+    return torch.zeros(mask.shape, dtype=dtype, device=model.device).masked_fill_(
+        ~mask, lowest
+    )
 
 
 @contextmanager
@@ -202,7 +240,9 @@ def _alibi(
     path: str, method: str, network: Any, queries: torch.Tensor, keys: torch.Tensor
 ) -> Patches:
     """Have the biases of a whole text built, and those of the keys taken."""
-    place = network.get_submodule(path) if path else sys.modules[type(network).__module__]
+    place = (
+        network.get_submodule(path) if path else sys.modules[type(network).__module__]
+    )
     original, length = getattr(place, method), int(keys.max()) + 1
 
     def built(first: Any, *others: Any, **settings: Any) -> torch.Tensor:
@@ -238,7 +278,9 @@ def _places(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patches:
         own = block.attn.attention
         seen = near if own.attention_type == "local" else torch.ones_like(near)
         # It takes the last rows of a square.
-        square = torch.nn.functional.pad(seen, (0, 0, keys.shape[1] - queries.shape[1], 0))
+        square = torch.nn.functional.pad(
+            seen, (0, 0, keys.shape[1] - queries.shape[1], 0)
+        )
         yield mock.patch.dict(own._buffers, bias=square.to(own.bias.device))
 
 

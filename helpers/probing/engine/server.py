@@ -17,7 +17,8 @@ from helpers.probing.engine.decoding import Rules, Task, Text
 
 # What a request costs besides the tokens that it has computed, in tokens.
 REQUEST = 24
-# Tokens at a text's end that a prefix cache does not hold, for it keeps whole blocks only.
+# Tokens at a text's end that a prefix cache does not hold, for it keeps whole blocks
+# only.
 BLOCK = 16
 Ids = tuple[int, ...]
 Scores = dict[Row, tuple[float, ...]]
@@ -33,7 +34,9 @@ class Group:
     new: int  # ids of `before` that the group sent before this one does not begin with
 
 
-def score(model: LanguageModel, rows: Sequence[Row], size: int | None = None) -> Iterator[Scores]:
+def score(
+    model: LanguageModel, rows: Sequence[Row], size: int | None = None
+) -> Iterator[Scores]:
     """Yield the log-probabilities of rows, a text or a group of choices at a time."""
     yield from at_once(model.model, scoring(model.model, rows), size)
 
@@ -85,7 +88,9 @@ def cheapest_way(group: Group, ways: Sequence[str]) -> str:
     return "nodes" if nodes < texts else whole[0]
 
 
-def scoring(server: Server, rows: Iterable[Row]) -> Iterator[Callable[[Session], Scores]]:
+def scoring(
+    server: Server, rows: Iterable[Row]
+) -> Iterator[Callable[[Session], Scores]]:
     """Yield what asks for the log-probabilities of rows: of a text, or of a group by its nodes."""
     for group in groups(rows):
         way = cheapest_way(group, server.ways)
@@ -106,7 +111,9 @@ def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
     for beginning, named in tree(group.rows).items():
         ids, known[beginning] = (*group.before, *beginning), {}
         for at in range(0, len(named), completions.NAMED):
-            request = completions.node(server.settings, ids, named[at : at + completions.NAMED])
+            request = completions.node(
+                server.settings, ids, named[at : at + completions.NAMED]
+            )
             known[beginning] |= session.ask(completions.PATH, *request)
     return {
         row: tuple(known[row.scored[:at]][token] for at, token in enumerate(row.scored))
@@ -115,14 +122,19 @@ def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
 
 
 def continuations(
-    model: LanguageModel, tasks: Sequence[Task], rules: Rules, batch_size: int | None = None
+    model: LanguageModel,
+    tasks: Sequence[Task],
+    rules: Rules,
+    batch_size: int | None = None,
 ) -> Iterator[list[Text]]:
     """Yield the continuations of tasks; where a text ends is decided here, not by the server."""
     jobs = (partial(_continue, model, task, rules) for task in tasks)
     yield from at_once(model.model, jobs, batch_size)
 
 
-def _continue(model: LanguageModel, task: Task, rules: Rules, session: Session) -> list[Text]:
+def _continue(
+    model: LanguageModel, task: Task, rules: Rules, session: Session
+) -> list[Text]:
     server: Server = model.model
     text = Text(task)
     named = sorted(set(task.anchor)) if "nodes" in server.ways else []
@@ -142,17 +154,27 @@ def _continue(model: LanguageModel, task: Task, rules: Rules, session: Session) 
                 f"The server at {server.address.url} ended a text without a token and without a "
                 "reason; nothing of it is kept."
             )
-    if task.anchor and not named:  # no step has told the anchor's tokens after the model's own
+    if (
+        task.anchor and not named
+    ):  # no step has told the anchor's tokens after the model's own
         steps = range(min(len(task.anchor), text.kept + 1, taken))
         before = [(*task.ids, *text.ids[:at]) for at in steps]
         rows = [Row((*ids, task.anchor[at]), len(ids)) for at, ids in enumerate(before)]
-        values = {row: v for job in scoring(server, rows) for row, (v,) in job(session).items()}
+        values = {
+            row: v
+            for job in scoring(server, rows)
+            for row, (v,) in job(session).items()
+        }
         text.anchor_logprobs = [values[row] for row in rows]
     return [text]
 
 
 def _take(
-    model: LanguageModel, text: Text, steps: Sequence[completions.Step], rules: Rules, read: bool
+    model: LanguageModel,
+    text: Text,
+    steps: Sequence[completions.Step],
+    rules: Rules,
+    read: bool,
 ) -> int:
     """Add tokens, and what was read of the anchor, until a text has ended; return how many."""
     for count, step in enumerate(steps):

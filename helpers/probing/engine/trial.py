@@ -1,7 +1,7 @@
 """Whether a way of scoring gives what plain batches give, tried once a model on random texts.
 
-That a model has passed is kept in the user's cache, by model, device, format, length of packs,
-versions of the libraries and state of this code.
+That a model has passed is kept in the user's cache, by model, device, format, length of
+packs, versions of the libraries and state of this code.
 """
 
 import contextlib
@@ -28,11 +28,13 @@ from helpers.probing import cache as caches
 LOG = logging.getLogger(__name__)
 Scores = Iterator[dict[Row, tuple[float, ...]]]
 Way = Callable[[list[Row], int], Scores]  # of scoring rows in packs of a length
-# The sliding window during a trial of short texts, so that they are longer than what a token sees.
+# The sliding window during a trial of short texts, so that they are longer than what a
+# token sees.
 WINDOW = 6
 # Packs so short that the tree of short texts is cut.
 SHORT = 8
-# Into how many branches a full pack is cut: fewer have longer texts, more repeat their beginning.
+# Into how many branches a full pack is cut: fewer have longer texts, more repeat their
+# beginning.
 BRANCHES = 16
 
 
@@ -43,7 +45,9 @@ class Method:
     method: str  # "packed" or "plain" (see `families`), or "server"
     reason: str
     checked_max_abs_diff: float | None = None  # of a log-probability from plain batches
-    batches: str | None = None  # the rows that plain batches put together (`plain.TOGETHER`)
+    batches: str | None = (
+        None  # the rows that plain batches put together (`plain.TOGETHER`)
+    )
 
 
 def method(model: LanguageModel, length: int, way: Way) -> Method:
@@ -57,18 +61,25 @@ def method(model: LanguageModel, length: int, way: Way) -> Method:
         apart, why = tried(model, length, way, functools.partial(plain.run, model))
         if not why:
             return asdict(Method(name, reason, apart)), True
-        failed = Method("plain", f"{name} fails its check: {why}", apart, _batches(model))
+        failed = Method(
+            "plain", f"{name} fails its check: {why}", apart, _batches(model)
+        )
         return asdict(failed), False  # what fails is tried again
 
     made = Method(**outcome(model, "scored", length, found))
     if made.method == "plain":
-        LOG.warning("%s is scored in plain batches, which is slow: %s.", model.name, made.reason)
+        LOG.warning(
+            "%s is scored in plain batches, which is slow: %s.", model.name, made.reason
+        )
     return made
 
 
 def _batches(model: LanguageModel) -> str:
     """Return which rows plain batches may put together without changing what one alone scores."""
-    ways = [functools.partial(plain.run, model, batches=batches) for batches in plain.TOGETHER]
+    ways = [
+        functools.partial(plain.run, model, batches=batches)
+        for batches in plain.TOGETHER
+    ]
     for together, run in zip(plain.TOGETHER, ways):
         try:
             apart = difference(model, run, ways[-1])
@@ -97,7 +108,10 @@ def tried(
         apart = difference(model, lambda rows: way(rows, SHORT), reference)
         if apart <= check.limit(model):
             rows = fill(model, length, scored)
-            apart = max(apart, difference(model, lambda rows: way(rows, length), reference, rows))
+            apart = max(
+                apart,
+                difference(model, lambda rows: way(rows, length), reference, rows),
+            )
     except UserError:
         raise
     except Exception as error:  # whatever a model raises, the plain way remains
@@ -130,10 +144,17 @@ def fill(model: LanguageModel, length: int, scored: int | None = None) -> list[R
     text = check.texts(model)
     size = max(2, length // BRANCHES)
     if model.max_length is not None:
-        size = min(size, 2 * model.max_length // 3 - 1)  # with a beginning of half of it
-    head, source = text(max(1, size // 2)), text(size) if model.kind == "seq2seq" else ()
+        size = min(
+            size, 2 * model.max_length // 3 - 1
+        )  # with a beginning of half of it
+    head, source = (
+        text(max(1, size // 2)),
+        text(size) if model.kind == "seq2seq" else (),
+    )
     rows = [head + text(size + 1) for _ in range(length // size + 1)]
-    return [Row(ids, 1 if scored is None else len(ids) - scored, source) for ids in rows]
+    return [
+        Row(ids, 1 if scored is None else len(ids) - scored, source) for ids in rows
+    ]
 
 
 def sample(model: LanguageModel) -> list[Row]:

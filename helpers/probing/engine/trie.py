@@ -1,7 +1,8 @@
 """The tree of token sequences, and which of its nodes go through the model together.
 
-Rows that begin alike share nodes, and a model computes each node once. A token's probability is
-read at the node before it, so a node after which no row goes on is never forwarded::
+Rows that begin alike share nodes, and a model computes each node once. A token's
+probability is read at the node before it, so a node after which no row goes on is never
+forwarded::
 
     rows      France Rome Italy     tree    0 France        forwarded
               France Rome Spain             +- 1 Rome       forwarded
@@ -10,11 +11,11 @@ read at the node before it, so a node after which no row goes on is never forwar
                                             +- 4 Bern       forwarded
                                                +- 5 Chur    read at 4
 
-Nodes lie side by side in one sequence, a pack. Each has the position that it has in its own text,
-and a row of the mask lets it see the way from the root to itself and nothing else: Bern sees France
-and Bern. A long beginning that many rows share is forwarded alone, and its keys and values are
-kept; packs below it see all of them. A tree that is larger than a pack is cut, and what the rest
-needs of the way to it is forwarded again.
+Nodes lie side by side in one sequence, a pack. Each has the position that it has in its
+own text, and a row of the mask lets it see the way from the root to itself and nothing
+else: Bern sees France and Bern. A long beginning that many rows share is forwarded
+alone, and its keys and values are kept; packs below it see all of them. A tree that is
+larger than a pack is cut, and what the rest needs of the way to it is forwarded again.
 """
 
 import sys
@@ -29,7 +30,8 @@ from helpers.models.tokens import Row
 
 # Bytes of an id in the strings that rows are sorted by.
 WIDTH = array("I").itemsize
-# What a forward pass costs besides its tokens, in tokens: below this, keeping keys does not pay.
+# What a forward pass costs besides its tokens, in tokens: below this, keeping keys does
+# not pay.
 PASS = 32
 NEVER = float("inf")
 
@@ -42,8 +44,12 @@ class Trie:
     parent: np.ndarray  # index of the node before it; -1: none
     depth: np.ndarray  # its position in the text
     end: np.ndarray  # the subtree of node i is the nodes i to end[i] - 1
-    inner: np.ndarray  # whether any row goes on after the node: only these are ever forwarded
-    scored: np.ndarray  # whether the probability of its token, given those before, is asked for
+    inner: (
+        np.ndarray
+    )  # whether any row goes on after the node: only these are ever forwarded
+    scored: (
+        np.ndarray
+    )  # whether the probability of its token, given those before, is asked for
     rows: tuple[Row, ...]  # distinct, sorted
     paths: tuple[tuple[int, ...], ...]  # for each row the nodes of its scored tokens
 
@@ -130,19 +136,23 @@ class Step:
     nodes: tuple[int, ...]  # that are forwarded, in depth-first order
     prefix: int  # the node up to which keys and values are at hand; -1: none are
     keeps: bool  # whether they are one way down whose keys are kept for later steps
-    new: tuple[int, ...]  # nodes that no step before has forwarded; others: repeated ancestors
+    new: tuple[
+        int, ...
+    ]  # nodes that no step before has forwarded; others: repeated ancestors
 
 
 def plan(tree: Trie, length: int, price: float = PASS) -> list[Step]:
     r"""Return the forward passes that compute every inner node of a tree.
 
-    Let d be a node's distance from the last kept node above it and S the inner nodes below it.
+    Let d be a node's distance from the last kept node above it and S the inner nodes
+    below it.
     Packs of `length` tokens would repeat its d tokens about :math:`\lfloor (d+S-1)/length \rfloor`
-    times; where these repeats cost more tokens than `price`, the way to the node is kept. Of what
-    is not kept, branches are packed in depth-first order. A pack ends before a branch that fits
-    into a pack of its own but not into what is left of this one; a branch larger than a pack is
-    cut, and its ancestors repeated. A way without branches is never cut. So never more tokens are
-    forwarded than there are in the rows.
+    times; where these repeats cost more tokens than `price`, the way to the node is
+    kept. Of what is not kept, branches are packed in depth-first order. A pack ends
+    before a branch that fits into a pack of its own but not into what is left of this
+    one; a branch larger than a pack is cut, and its ancestors repeated. A way without
+    branches is never cut. So never more tokens are forwarded than there are in the
+    rows.
 
     >>> rows = [Row((7, 8, a, b, 5), 2) for a in (1, 2) for b in (3, 4)]
     >>> [step.nodes for step in plan(build(rows), length=4)]
@@ -153,7 +163,9 @@ def plan(tree: Trie, length: int, price: float = PASS) -> list[Step]:
     reach = _kept(tree, length, price)
     parent, inner = tree.parent.tolist(), np.flatnonzero(tree.inner)
     kept = [n for n in inner.tolist() if reach[n] == n]
-    ways = {n: _way(parent, n, reach[parent[n]] if parent[n] >= 0 else -1) for n in kept}
+    ways = {
+        n: _way(parent, n, reach[parent[n]] if parent[n] >= 0 else -1) for n in kept
+    }
     taken = {node for way in ways.values() for node in way}
     own: dict[int, list[int]] = {-1: [], **{n: [] for n in kept}}
     for node in inner.tolist():
@@ -174,12 +186,18 @@ def plan(tree: Trie, length: int, price: float = PASS) -> list[Step]:
     return steps
 
 
-def packs(tree: Trie, nodes: Sequence[int], prefix: int, length: int) -> list[list[int]]:
+def packs(
+    tree: Trie, nodes: Sequence[int], prefix: int, length: int
+) -> list[list[int]]:
     """Return nodes in packs, each with the ancestors that its nodes need."""
     listed = np.array(nodes, dtype=np.int64)
-    below = (np.searchsorted(listed, tree.end[listed]) - np.arange(len(listed))).tolist()
+    below = (
+        np.searchsorted(listed, tree.end[listed]) - np.arange(len(listed))
+    ).tolist()
     parent = tree.parent.tolist()
-    runs = [1] * len(nodes)  # how many from a node on follow each other without a way back
+    runs = [1] * len(
+        nodes
+    )  # how many from a node on follow each other without a way back
     for at in range(len(nodes) - 2, -1, -1):
         if parent[nodes[at + 1]] == nodes[at]:
             runs[at] = runs[at + 1] + 1
@@ -187,7 +205,9 @@ def packs(tree: Trie, nodes: Sequence[int], prefix: int, length: int) -> list[li
     current: list[int] = []
     inside: set[int] = set()
     for at, node in enumerate(nodes):
-        if at == 0 or runs[at - 1] == 1:  # else the node goes on a way that is never cut
+        if (
+            at == 0 or runs[at - 1] == 1
+        ):  # else the node goes on a way that is never cut
             missing = _way(parent, parent[node], prefix, inside)
             size = len(current) + len(missing)
             alone = len(_way(parent, parent[node], prefix))
@@ -224,7 +244,9 @@ def _kept(tree: Trie, length: int, price: float) -> list[int]:
     return reach
 
 
-def _way(parent: Sequence[int], node: int, prefix: int, known: Iterable[int] = ()) -> list[int]:
+def _way(
+    parent: Sequence[int], node: int, prefix: int, known: Iterable[int] = ()
+) -> list[int]:
     """Return the nodes from below `prefix`, or below one that is known, down to `node`."""
     way = []
     while node != prefix and node >= 0 and node not in known:
@@ -257,5 +279,8 @@ def count_tokens(rows: Iterable[Row], length: int = 512) -> dict[str, int]:
             "heads": len(np.unique(tree.parent[tree.scored])),
             "passes": len(steps),
         }
-        counts = {name: counts.get(name, 0) + found.get(name, 0) for name in {**counts, **found}}
+        counts = {
+            name: counts.get(name, 0) + found.get(name, 0)
+            for name in {**counts, **found}
+        }
     return counts

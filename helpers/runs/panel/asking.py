@@ -13,7 +13,9 @@ from helpers.runs.panel import reading
 from helpers.studies import STUDIES, fitting, settings
 from helpers.studies.measures import SAMPLE
 
-STOOD_IN = 160  # facts at most where a frequency stands in for exposure: such models are slow
+STOOD_IN = (
+    160  # facts at most where a frequency stands in for exposure: such models are slow
+)
 VERSION = 4  # of these ways of asking: raise it with every change that changes answers
 
 
@@ -23,11 +25,17 @@ def ask(
     """Ask the panel as the run's study asks, and save the answers in the run's folder."""
     given, study = run.parameters, STUDIES[run.chapter]
     if given["n_panel"] < 0:
-        raise UserError(f"n_panel is {given['n_panel']}: give a number of facts, or 0 for none.")
+        raise UserError(
+            f"n_panel is {given['n_panel']}: give a number of facts, or 0 for none."
+        )
     truth = datasets.truth(given["dataset"], lm.name)
     if not given["n_panel"] or truth is None:
         return None
-    n = min(given["n_panel"], STOOD_IN) if "stand_in" in truth.attrs else given["n_panel"]
+    n = (
+        min(given["n_panel"], STOOD_IN)
+        if "stand_in" in truth.attrs
+        else given["n_panel"]
+    )
     # The panel is the same whichever relations the chapter takes.
     used = given | getattr(study, "FOR_VERDICT", {}) | {"relations": (), "left_out": ()}
     with probing.metered() as work:
@@ -36,7 +44,11 @@ def ask(
             return None
         put = used | dict(chosen or {}) | {"cache": run.cache}
         answers = study.ask(lm, facts, **fitting(study.ask, put))
-    kept = {name: used[name] for name in settings(study) if name in used and name not in SAMPLE}
+    kept = {
+        name: used[name]
+        for name in settings(study)
+        if name in used and name not in SAMPLE
+    }
     kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
     about = {"settings": kept, "version": VERSION, **work}
     about |= dict(chosen or answers.attrs.get("chosen", {}))
@@ -54,4 +66,6 @@ def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:
         return facts.head(0)
     tested = facts["fact"].isin(roles.loc[roles["role"] == "test", "fact"])
     once = ~facts.duplicated(["relation", "subject"])
-    return datasets.panel(min(n, max(0, int(once.sum()) - FEWEST)), seed, facts[tested & once])
+    return datasets.panel(
+        min(n, max(0, int(once.sum()) - FEWEST)), seed, facts[tested & once]
+    )

@@ -14,8 +14,26 @@ from helpers.studies import STUDIES
 FILE = "panel.parquet"
 
 COLUMNS = [
-    *("model", "chapter", "dataset", "n_facts", "seed", "finished", "commit", "weights"),
-    *("n_parameters", "probes", "tokens", "forwarded", "left_out", "folder", "settings", "version"),
+    *(
+        "model",
+        "chapter",
+        "dataset",
+        "n_facts",
+        "seed",
+        "finished",
+        "commit",
+        "weights",
+    ),
+    *(
+        "n_parameters",
+        "probes",
+        "tokens",
+        "forwarded",
+        "left_out",
+        "folder",
+        "settings",
+        "version",
+    ),
 ]
 ALIKE = {  # column: what it means if it differs, and among which runs it must not
     "checksum": ("other data", None),
@@ -50,27 +68,38 @@ def found(
     every, source = runs.load(folder).to_dict("records"), datasets.source(dataset)
     there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
     places = {(slug(model), chapter): model for model in models for chapter in STUDIES}
-    rows = [_row(there[at], seed, source) | {"model": places[at]} for at in places if at in there]
+    rows = [
+        _row(there[at], seed, source) | {"model": places[at]}
+        for at in places
+        if at in there
+    ]
     return _alike(pd.DataFrame(rows, columns=None if rows else [*COLUMNS, "checksum"]))
 
 
 def complete(table: pd.DataFrame) -> list[str]:
     """Return the models that all four chapters have asked the panel, the smallest first."""
-    there = table[table["left_out"] == ""].groupby("model", sort=False)["chapter"].agg(set)
+    there = (
+        table[table["left_out"] == ""].groupby("model", sort=False)["chapter"].agg(set)
+    )
     size = table.groupby("model")["n_parameters"].max()
     whole = [model for model, chapters in there.items() if chapters == set(STUDIES)]
     return sorted(whole, key=lambda model: (size[model], model))
 
 
 def remarks(
-    table: pd.DataFrame, models: Sequence[str], folder: str | Path, dataset: str = "atlas"
+    table: pd.DataFrame,
+    models: Sequence[str],
+    folder: str | Path,
+    dataset: str = "atlas",
 ) -> list[str]:
     """Say in sentences which models lack a run."""
     good = table[table["left_out"] == ""]
     said = []
     if not models:
         made = command(next(iter(STUDIES)), "MODEL", folder, dataset)
-        said.append(f"No run in {folder} is about {dataset}: `{made}`, and the other chapters too.")
+        said.append(
+            f"No run in {folder} is about {dataset}: `{made}`, and the other chapters too."
+        )
     for model in models:
         there = set(good.loc[good["model"] == model, "chapter"])
         if missing := [chapter for chapter in STUDIES if chapter not in there]:
@@ -87,13 +116,19 @@ def answers(folder: str | Path) -> pd.DataFrame:
     path = Path(folder) / FILE
     entry = runs.manifest(folder).get("panel")
     if not entry or not path.is_file():
-        raise UserError(f"{folder} holds no answers about the panel: run the chapter once more.")
+        raise UserError(
+            f"{folder} holds no answers about the panel: run the chapter once more."
+        )
     if _sha256(path) != entry["sha256"]:
-        raise UserError(f"{path} is not of the run in its folder: run the chapter once more.")
+        raise UserError(
+            f"{path} is not of the run in its folder: run the chapter once more."
+        )
     return pd.read_parquet(path)
 
 
-def command(chapter: str, model: str, folder: str | Path, dataset: str = "atlas") -> str:
+def command(
+    chapter: str, model: str, folder: str | Path, dataset: str = "atlas"
+) -> str:
     """Return the command that makes a run."""
     given = "" if dataset == "atlas" else f" --set dataset={dataset}"
     return f"python -m book.tools run {chapter} --model {model} --runs {folder}{given}"
@@ -101,24 +136,36 @@ def command(chapter: str, model: str, folder: str | Path, dataset: str = "atlas"
 
 def _row(run: dict[str, Any], seed: int, source: dict[str, str]) -> dict[str, Any]:
     manifest, told = run["manifest"], run["manifest"].get("panel") or {}
-    row = {key: run[key] for key in ("model", "chapter", "dataset", "seed", "finished", "folder")}
-    row |= {key: told.get(key, 0) for key in ("n_facts", "tokens", "forwarded", "probes")}
+    row = {
+        key: run[key]
+        for key in ("model", "chapter", "dataset", "seed", "finished", "folder")
+    }
+    row |= {
+        key: told.get(key, 0) for key in ("n_facts", "tokens", "forwarded", "probes")
+    }
     row |= {key: told.get(key) for key in ("settings", "version")}
     row["commit"] = (manifest.get("commit") or "")[:7]
     row["weights"] = (manifest["model"].get("weights_sha") or "")[:8]
     row["n_parameters"] = manifest["model"].get("n_parameters") or 0
     row["checksum"] = manifest["dataset"].get("checksum")
     own = source["name"] != "atlas"
-    if own and told:  # of models that are not bundled, each is asked in the form that suits it
-        row["settings"] = {k: v for k, v in told["settings"].items() if k != "prompt_format"}
+    if (
+        own and told
+    ):  # of models that are not bundled, each is asked in the form that suits it
+        row["settings"] = {
+            k: v for k, v in told["settings"].items() if k != "prompt_format"
+        }
     reasons = {
-        f"it is about {row['dataset']}, not {source['name']}": row["dataset"] != source["name"],
+        f"it is about {row['dataset']}, not {source['name']}": row["dataset"]
+        != source["name"],
         "it did not ask the panel": not told,
         f"{source['name']} has changed since; run it again": own
         and row["checksum"] != source["checksum"],
         f"its seed is {row['seed']}, not {seed}": row["seed"] != seed,
     }
-    return row | {"left_out": next((text for text, holds in reasons.items() if holds), "")}
+    return row | {
+        "left_out": next((text for text, holds in reasons.items() if holds), "")
+    }
 
 
 def _alike(table: pd.DataFrame) -> pd.DataFrame:
@@ -128,7 +175,9 @@ def _alike(table: pd.DataFrame) -> pd.DataFrame:
         for place, row in good.iterrows():
             like = good if by is None else good[good[by] == row[by]]
             if row[name] != like[name].iloc[-1] and not table.loc[place, "left_out"]:
-                table.loc[place, "left_out"] = f"it has {what} than the newest run; run it again"
+                table.loc[place, "left_out"] = (
+                    f"it has {what} than the newest run; run it again"
+                )
     return table[COLUMNS]
 
 

@@ -45,7 +45,10 @@ def read(path: str | Path) -> Shared:
     if path.stat().st_size > LARGEST:
         raise UserError(f"it is larger than {LARGEST >> 20} MB")
     broken = (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError)
-    with explained("it is no whole zip archive", ANEW, *broken), zipfile.ZipFile(path) as archive:
+    with (
+        explained("it is no whole zip archive", ANEW, *broken),
+        zipfile.ZipFile(path) as archive,
+    ):
         infos = archive.infolist()
         _check(infos)
         if min((info.header_offset for info in infos), default=0):
@@ -83,15 +86,22 @@ def _check(infos: list[zipfile.ZipInfo]) -> None:
     """Refuse members that are no plain files, or that could grow or hide each other."""
     names = [info.filename for info in infos]
     if len(names) > MEMBERS:
-        raise UserError(f"it has {len(names)} members, and an archive of runs at most {MEMBERS}")
+        raise UserError(
+            f"it has {len(names)} members, and an archive of runs at most {MEMBERS}"
+        )
     for info in infos:
         kind = stat.S_IFMT(info.external_attr >> 16)
         if names.count(info.filename) > 1:
             raise UserError(f"its member {info.filename!r} is there twice")
         if info.is_dir() or kind not in (0, stat.S_IFREG):
             raise UserError(f"its member {info.filename!r} is no plain file")
-        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
-            raise UserError(f"its member {info.filename!r} is compressed, as `pack` never does")
+        if (
+            info.compress_type != zipfile.ZIP_STORED
+            or info.file_size != info.compress_size
+        ):
+            raise UserError(
+                f"its member {info.filename!r} is compressed, as `pack` never does"
+            )
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -23,9 +23,14 @@ ALSO = ("prompt_format", "dtype", "seed", "n_bootstrap")  # settings of all stud
 def write(record: Record, folder: str | Path) -> list[Path]:
     """Write the card of a record (`helpers.runs.sharing.describe`) and return its two files."""
     page = _page(record)
-    metadata = ModelCardData(model_name=page["name"], eval_results=results(record) or None)
+    metadata = ModelCardData(
+        model_name=page["name"], eval_results=results(record) or None
+    )
     text = f"---\n{metadata.to_yaml()}\n---\n\n{_rendered('card.md.jinja', page, _markdown)}\n"
-    texts = {"md": str(ModelCard(text)), "html": _rendered("card.html.jinja", page, _html)}
+    texts = {
+        "md": str(ModelCard(text)),
+        "html": _rendered("card.html.jinja", page, _html),
+    }
     paths = [Path(folder) / f"{file_name(record)}.{ending}" for ending in texts]
     with writing(paths[0], "give another --folder"):
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -41,13 +46,21 @@ def results(record: Record) -> list[EvalResult]:
             task_type="text-generation",
             task_name=_title(name),
             dataset_type=printable(run["dataset"]["name"]),
-            dataset_name=printable(run["dataset"].get("title") or run["dataset"]["name"]),
+            dataset_name=printable(
+                run["dataset"].get("title") or run["dataset"]["name"]
+            ),
             dataset_config=name,
             metric_type=measure.name,
             metric_name=measure.title
-            + {True: " (higher is better)", False: " (lower is better)"}.get(measure.higher, ""),
+            + {True: " (higher is better)", False: " (lower is better)"}.get(
+                measure.higher, ""
+            ),
             metric_value=found["estimate"],
-            metric_args={key: found[key] for key in ("low", "high", "n") if found[key] is not None},
+            metric_args={
+                key: found[key]
+                for key in ("low", "high", "n")
+                if found[key] is not None
+            },
         )
         for name, run in record["runs"].items()
         for measure, found in _measured(name, run)
@@ -67,11 +80,20 @@ def _page(record: Record) -> Record:
         "parameters": f"{size:,}" if size else None,
     }
     sums = {"weights": model["weights_sha"] or "not known, the model is on a server"}
-    sums |= {"settings, tokenizer, code": model["files_sha"]} if model.get("files_sha") else {}
-    sums |= {f"answers, {_title(name)}": run["answers"]["sha256"] for name, run in runs.items()}
+    sums |= (
+        {"settings, tokenizer, code": model["files_sha"]}
+        if model.get("files_sha")
+        else {}
+    )
+    sums |= {
+        f"answers, {_title(name)}": run["answers"]["sha256"]
+        for name, run in runs.items()
+    }
     versions = [run["versions"] or {} for run in runs.values()]
     for run in runs.values():
-        sums[f"data set {run['dataset']['name']}"] = run["dataset"]["checksum"] or "none"
+        sums[f"data set {run['dataset']['name']}"] = (
+            run["dataset"]["checksum"] or "none"
+        )
     return {
         "name": printable(model["name"]),
         "about": {key: value for key, value in about.items() if value},
@@ -79,7 +101,9 @@ def _page(record: Record) -> Record:
         "missing": [_title(name) for name in STUDIES if name not in runs],
         "sums": sums,
         "versions": sorted({", ".join(map(" ".join, v.items())) for v in versions}),
-        "draws": sorted({run["parameters"].get("n_bootstrap", 1000) for run in runs.values()}),
+        "draws": sorted(
+            {run["parameters"].get("n_bootstrap", 1000) for run in runs.values()}
+        ),
     }
 
 
@@ -87,7 +111,11 @@ def _study(name: str, run: Record) -> Record:
     given = run["parameters"] | {k: v for k, v in run["model"].items() if v}
     taken = dict.fromkeys([*settings(STUDIES[name]), *ALSO])
     cost, memory = run["cost"], (run.get("peak_memory_mib") or {}).values()
-    counts = [f"{cost[what]:,} {what}" for what in ("prompts", "tokens") if cost[what] is not None]
+    counts = [
+        f"{cost[what]:,} {what}"
+        for what in ("prompts", "tokens")
+        if cost[what] is not None
+    ]
     costs = [
         *(counts or ["prompts and tokens not counted"]),
         "" if run.get("seconds") is None else f"{run['seconds']:,.0f} s",
@@ -108,7 +136,9 @@ def _study(name: str, run: Record) -> Record:
         "rows": rows,
         "dataset": run["dataset"].get("title") or run["dataset"]["name"],
         "settings": ", ".join(
-            f"{key} {_setting(given[key])}" for key in taken if given.get(key) not in (None, "", [])
+            f"{key} {_setting(given[key])}"
+            for key in taken
+            if given.get(key) not in (None, "", [])
         ),
         "answers": f"{run['answers']['rows']:,}",
         "cost": ", ".join(filter(None, costs)),
@@ -145,7 +175,9 @@ def _rendered(template: str, page: Record, escaped: Any) -> str:
     """Fill a template in; all that is put into it goes through `escaped`."""
     loader, strict = jinja2.FileSystemLoader(TEMPLATES), jinja2.StrictUndefined
     blocks = {"trim_blocks": True, "lstrip_blocks": True}
-    environment = jinja2.Environment(loader=loader, finalize=escaped, undefined=strict, **blocks)
+    environment = jinja2.Environment(
+        loader=loader, finalize=escaped, undefined=strict, **blocks
+    )
     return environment.get_template(template).render(page)
 
 

@@ -26,7 +26,9 @@ MEAN_OF_INSTANCES = {"multiplicity": "accuracy", "latent_knowledge": "right"}
 BOUNDS = {"NCR": (-1, 1), "NCCR": (-1, 1), "MONITOR": (0, "Infinity")}
 
 
-def export(shared: Shared, folder: str | Path, organization: str = "unknown") -> list[Path]:
+def export(
+    shared: Shared, folder: str | Path, organization: str = "unknown"
+) -> list[Path]:
     """Write a model's runs as Every Eval Ever has them, and return the paths of the files.
 
     Parameters
@@ -34,8 +36,9 @@ def export(shared: Shared, folder: str | Path, organization: str = "unknown") ->
     shared : Shared
         From :func:`describe` or :func:`read`.
     folder : path
-        Written are ``data/<collection>/<developer>/<model>/<uuid>.json``, one a study, and beside
-        it ``<uuid>_samples.jsonl``; both are the same whenever they are written.
+        Written are ``data/<collection>/<developer>/<model>/<uuid>.json``, one a study,
+        and beside it ``<uuid>_samples.jsonl``; both are the same whenever they are
+        written.
     organization : str
         Who measured.
 
@@ -47,20 +50,28 @@ def export(shared: Shared, folder: str | Path, organization: str = "unknown") ->
     paths = []
     for name, run in shared.record["runs"].items():
         answers = files.table(shared.files[run["answers"]["file"]], "an archive")
-        common = FORMAT["constants"] | _model(shared.record["model"], run) | {"task": name}
+        common = (
+            FORMAT["constants"] | _model(shared.record["model"], run) | {"task": name}
+        )
         when = datetime.fromisoformat(run["finished"])
         common |= {"seconds": str(int(when.timestamp())), "organization": organization}
         common["run"] = f"{name}/{common['model']}/{common['seconds']}"
         lines = [
-            json.dumps(put(FORMAT["answer"], common | row), ensure_ascii=False, allow_nan=False)
+            json.dumps(
+                put(FORMAT["answer"], common | row), ensure_ascii=False, allow_nan=False
+            )
             for row in instances(name, run["parameters"], answers)
         ]
         data = ("\n".join(lines) + "\n").encode()
-        key = hashlib.sha256(data + json.dumps(run, sort_keys=True).encode()).digest()[:16]
+        key = hashlib.sha256(data + json.dumps(run, sort_keys=True).encode()).digest()[
+            :16
+        ]
         stem = f"data/{COLLECTION}/{common['model']}/{uuid.UUID(bytes=key, version=4)}"
         results = [
             put(FORMAT["measure"], common | _measure(name, measure, told, run))
-            for measure, told in zip(STUDIES[name].MEASURES, run["measures"], strict=True)
+            for measure, told in zip(
+                STUDIES[name].MEASURES, run["measures"], strict=True
+            )
             if told["estimate"] is not None
         ]
         whole = common | {
@@ -72,7 +83,9 @@ def export(shared: Shared, folder: str | Path, organization: str = "unknown") ->
             "checksum": hashlib.sha256(data).hexdigest(),
             "rows": len(lines),
         }
-        text = json.dumps(put(FORMAT["run"], whole), indent=1, ensure_ascii=False) + "\n"
+        text = (
+            json.dumps(put(FORMAT["run"], whole), indent=1, ensure_ascii=False) + "\n"
+        )
         for path, content in ((f"{stem}.json", text.encode()), (whole["path"], data)):
             paths.append(Path(folder) / path)
             with writing(paths[-1], "give another --folder"):
@@ -85,7 +98,12 @@ def instances(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
     """Return what was said under each prompt of a study, by the names of the format's table."""
     rows = _said(name, given, answers)
     rows["about"] = [
-        _texts({key: row.get(key) for key in ("relation", "variant", "variation", "logprobs")})
+        _texts(
+            {
+                key: row.get(key)
+                for key in ("relation", "variant", "variation", "logprobs")
+            }
+        )
         for row in rows.to_dict("records")
     ]
     rows["texts"] = [[text.strip()] for text in rows["said"]]
@@ -106,8 +124,12 @@ def _said(name: str, given: Record, answers: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each prompt: `said`, `right` and `target`, the texts that are right."""
     given = settings(STUDIES[name]) | given
     if name == "monitor":
-        marked = accuracy.mark_texts(answers[answers["text"].notna()], rule=given["match"])
-        return marked.assign(said=marked["text"], target=[[text] for text in marked["object"]])
+        marked = accuracy.mark_texts(
+            answers[answers["text"].notna()], rule=given["match"]
+        )
+        return marked.assign(
+            said=marked["text"], target=[[text] for text in marked["object"]]
+        )
     if name == "multiplicity":
         kind = given["focus"] or answers["kind"].iloc[0]
         answers = answers[answers["kind"] == kind]
@@ -129,7 +151,9 @@ def _model(model: Record, run: Record) -> Record:
     if model["origin"] != "hub":
         developer = COLLECTION if model["origin"] == "bundled" else "local"
     name = record.file_name({"model": {"name": name}})
-    details = {key: value for key, value in (model | run["model"]).items() if key != "name"}
+    details = {
+        key: value for key, value in (model | run["model"]).items() if key != "name"
+    }
     server, public = model["origin"] == "server", model["origin"] in ("hub", "bundled")
     details["deployment_type"] = "unknown" if server else "self_deployed"
     details["model_availability"] = "open_weights" if public else "unknown"
@@ -145,7 +169,9 @@ def _model(model: Record, run: Record) -> Record:
 def _measure(name: str, measure: Measure, told: Record, run: Record) -> Record:
     least, most = BOUNDS.get(measure.name, (0, 1))
     dataset = {key: value for key, value in run["dataset"].items() if key != "name"}
-    none = dict.fromkeys(("level", "method") if told["low"] is None else ())  # no interval
+    none = dict.fromkeys(
+        ("level", "method") if told["low"] is None else ()
+    )  # no interval
     found = {key: told[key] for key in ("estimate", "low", "high", "n")} | {
         "measure": f"{name}/{measure.name}",
         "metric": f"{COLLECTION}.{measure.name}",
@@ -167,7 +193,9 @@ def _measure(name: str, measure: Measure, told: Record, run: Record) -> Record:
 def _texts(values: Record) -> dict[str, str]:
     """Return values as the texts that the format wants for whatever it does not name."""
     return {
-        key: value if isinstance(value, str) else json.dumps(value, default=environment.plain)
+        key: value
+        if isinstance(value, str)
+        else json.dumps(value, default=environment.plain)
         for key, value in values.items()
         if not pd.api.types.is_scalar(value) or pd.notna(value)
     }

@@ -1,6 +1,7 @@
 """Plan a measurement from finished runs: how many facts an interval or a difference needs.
 
-The spread of a measure is that of each fact's influence within its relation, by leaving it out.
+The spread of a measure is that of each fact's influence within its relation, by leaving
+it out.
 """
 
 import contextlib
@@ -20,7 +21,8 @@ from helpers.stats.resampling import LEVEL, Statistic, as_table, mean, pooled
 from helpers.studies import STUDIES, Measure
 
 MOST = 100_000  # facts: a plan that needs more is none
-# Quantiles that times a standard error add up to a width, or a difference told four times in five.
+# Quantiles that times a standard error add up to a width, or a difference told four
+# times in five.
 WIDTH, DIFFERENCE = 2 * ((1 + LEVEL) / 2,), ((1 + LEVEL) / 2, 0.8)
 
 
@@ -53,21 +55,24 @@ def plan(
     Parameters
     ----------
     place, beside : path
-        Folder of a model's runs, or an archive of them. Without a second model, the difference is
-        that between two models that err independently, as far as this one does: an upper bound.
+        Folder of a model's runs, or an archive of them. Without a second model, the
+        difference is that between two models that err independently, as far as this one
+        does: an upper bound.
     width, difference : float
-        Of the 95 % interval from bound to bound; between two models, told in four of five samples.
-        Both on the measure's scale, on which a share lies between 0 and 1.
+        Of the 95 % interval from bound to bound; between two models, told in four of
+        five samples. Both on the measure's scale, on which a share lies between 0 and
+        1.
     wordings : int, optional
         Of each fact, or samples of its answer; by default as many as the run has.
 
     Returns
     -------
     DataFrame
-        ``study, measure, n`` (facts of the run), ``wordings`` (of each fact, or samples; 1 where
-        it is asked once), ``width`` (of its interval, planned), ``paired`` (facts that both models
-        were asked, 0 without a second one), ``for_width``, ``for_difference`` (facts needed, in as
-        many wordings as are wanted; infinite beyond 100,000).
+        ``study, measure, n`` (facts of the run), ``wordings`` (of each fact, or
+        samples; 1 where it is asked once), ``width`` (of its interval, planned),
+        ``paired`` (facts that both models were asked, 0 without a second one),
+        ``for_width``, ``for_difference`` (facts needed, in as many wordings as are
+        wanted; infinite beyond 100,000).
 
     Raises
     ------
@@ -81,11 +86,15 @@ def plan(
     rows, other = [], {} if beside is None else _tables(beside)
     for name, asked in _tables(place).items():
         for measure in STUDIES[name].MEASURES:
-            with contextlib.suppress(UserError):  # too few facts have it, or all are alike
+            with contextlib.suppress(
+                UserError
+            ):  # too few facts have it, or all are alike
                 row = _row(measure, asked, other.get(name), wanted)
                 rows.append({"study": name} | row)
     if not rows:
-        raise UserError(f"{place} has no measure to plan from: measure twenty facts or more.")
+        raise UserError(
+            f"{place} has no measure to plan from: measure twenty facts or more."
+        )
     return pd.DataFrame(rows)
 
 
@@ -126,11 +135,17 @@ def _spreads(
     def apart(rows: np.ndarray) -> np.ndarray:
         return measure.statistic(rows[..., :k]) - measure.statistic(rows[..., k:])
 
-    return found, spread(values, apart, both.get("stratum", both["relation"])), len(both)
+    return (
+        found,
+        spread(values, apart, both.get("stratum", both["relation"])),
+        len(both),
+    )
 
 
 def spread(
-    values: npt.ArrayLike, statistic: Statistic = mean, strata: npt.ArrayLike | None = None
+    values: npt.ArrayLike,
+    statistic: Statistic = mean,
+    strata: npt.ArrayLike | None = None,
 ) -> Spread:
     """Return the spread of the jackknife's influences: n - 1 times what leaving a fact out takes.
 
@@ -143,17 +158,25 @@ def spread(
     names, places = np.unique(layers, return_inverse=True)
     freedom = len(table) - len(names)
     if freedom < 2:
-        raise UserError(f"{len(table)} facts are too few to plan from: measure twenty or more.")
-    left_out = np.array([float(statistic(np.delete(table, i, 0))) for i in range(len(table))])
+        raise UserError(
+            f"{len(table)} facts are too few to plan from: measure twenty or more."
+        )
+    left_out = np.array(
+        [float(statistic(np.delete(table, i, 0))) for i in range(len(table))]
+    )
     influence = (len(table) - 1) * (float(statistic(table)) - left_out)
     middle = np.bincount(places, influence) / np.bincount(places)
     sd = np.sqrt(((influence - middle[places]) ** 2).sum() / freedom)
     if np.isclose(sd, 0):
-        raise UserError("These facts are all alike, so they show no spread to plan from.")
+        raise UserError(
+            "These facts are all alike, so they show no spread to plan from."
+        )
     return Spread(float(sd), len(table), len(names))
 
 
-def reworded(whole: Spread, half: Spread, asked: int, asked_half: int, wanted: int) -> Spread:
+def reworded(
+    whole: Spread, half: Spread, asked: int, asked_half: int, wanted: int
+) -> Spread:
     """Return the spread if each fact were asked in more or fewer wordings, or samples.
 
     >>> found = reworded(Spread(0.5**0.5, 20, 1), Spread(0.75**0.5, 20, 1), 4, 2, 16)
@@ -208,11 +231,20 @@ def _halved(name: str, answers: pd.DataFrame) -> tuple[pd.DataFrame | None, int,
     """Return answers to every other wording, or half of the samples, and both numbers of them."""
     if name == "knowledge_base" and "n_choices" in answers:
         n = int(answers["n_choices"].max())
-        again = (answers["consistency"].fillna(0) * answers["n_choices"]).round().astype(int)
+        again = (
+            (answers["consistency"].fillna(0) * answers["n_choices"])
+            .round()
+            .astype(int)
+        )
         drawn = np.random.default_rng(0).hypergeometric(again, n - again, n // 2)
-        share = pd.Series(drawn / (n // 2), answers.index).where(answers["consistency"].notna())
+        share = pd.Series(drawn / (n // 2), answers.index).where(
+            answers["consistency"].notna()
+        )
         return answers.assign(consistency=share), n, n // 2
-    columns = {"multiplicity": ["variation"], "monitor": ["frame", "context_index"]}.get(name, [])
+    columns = {
+        "multiplicity": ["variation"],
+        "monitor": ["frame", "context_index"],
+    }.get(name, [])
     if not columns or answers[columns[0]].nunique() < 4:
         return None, 1 if not columns else answers[columns[0]].nunique(), 1
     half = answers[(answers[columns].clip(lower=0) % 2 == 0).all(axis=1)]

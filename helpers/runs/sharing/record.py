@@ -22,7 +22,15 @@ FORMAT = 1  # of archives: raise it with every change that older versions cannot
 # In all of its runs.
 SAME = ("revision", "weights_sha", "files_sha", "architecture", "kind", "n_parameters")
 ASKED = ("prompt_format", "dtype", "quantization")
-KEPT = ("seed", "versions", "commit", "device", "seconds", "peak_memory_mib", "finished")
+KEPT = (
+    "seed",
+    "versions",
+    "commit",
+    "device",
+    "seconds",
+    "peak_memory_mib",
+    "finished",
+)
 DATASET = ("title", "version", "licence", "checksum", "rows")
 PLACES = {"model", "run_dir", "runs_dir"}  # settings that say where, not what
 
@@ -74,7 +82,10 @@ def describe(folder: str | Path) -> Shared:
                 **{key: manifest["dataset"].get(key) for key in DATASET},
             },
             **{key: manifest.get(key) for key in KEPT},
-            "versions": {**(manifest.get("versions") or {}), "intervals": stats.VERSION},
+            "versions": {
+                **(manifest.get("versions") or {}),
+                "intervals": stats.VERSION,
+            },
             "cost": {"prompts": work.get("probes"), "tokens": work.get("tokens")},
             "measures": measures(name, given, answers),
         }
@@ -84,8 +95,13 @@ def describe(folder: str | Path) -> Shared:
 def measures(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
     """Compute a study's measures of all facts from the answers, as its summary does."""
     study = STUDIES[name]
-    draws = {"n_resamples": given.get("n_bootstrap", 1000), "seed": given.get("seed") or 0}
-    found = study.summary(facts(name, given, answers), **draws).head(len(study.MEASURES))
+    draws = {
+        "n_resamples": given.get("n_bootstrap", 1000),
+        "seed": given.get("seed") or 0,
+    }
+    found = study.summary(facts(name, given, answers), **draws).head(
+        len(study.MEASURES)
+    )
     return [
         {key: None if pd.isna(value) else value for key, value in row.items()}
         for row in found.drop(columns="relation").to_dict("records")
@@ -107,10 +123,14 @@ def file_name(record: Record) -> str:
 def _places(folder: Path) -> list[Path]:
     """Return the folders of the studies' runs; the folder itself if it is one."""
     if not folder.is_dir():
-        raise UserError(f"There is no folder {folder}: give a model's, such as runs/atlas-m.")
+        raise UserError(
+            f"There is no folder {folder}: give a model's, such as runs/atlas-m."
+        )
     if (folder / "run.json").is_file():
         return [folder]
-    found = [folder / name for name in STUDIES if (folder / name / "run.json").is_file()]
+    found = [
+        folder / name for name in STUDIES if (folder / name / "run.json").is_file()
+    ]
     if not found:
         raise UserError(
             f"{folder} holds no finished run of a study: give a folder with one of "
@@ -125,7 +145,9 @@ def _manifest(folder: Path) -> Record:
         chapter, *_ = found["chapter"], found["model"]["name"], found["dataset"]["name"]
         dict(found["parameters"])
     if chapter not in STUDIES:
-        raise UserError(f"{folder} is a run of {chapter}: give one of {', '.join(STUDIES)}.")
+        raise UserError(
+            f"{folder} is a run of {chapter}: give one of {', '.join(STUDIES)}."
+        )
     return found
 
 

@@ -1,7 +1,7 @@
 """Check an archive of runs: its form, its files, its settings, and each measure computed again.
 
-Measures must follow from the answers, and the atlas's answers fit the questions that the settings
-name. That they are the answers of that model cannot be shown.
+Measures must follow from the answers, and the atlas's answers fit the questions that
+the settings name. That they are the answers of that model cannot be shown.
 """
 
 import hashlib
@@ -41,7 +41,9 @@ def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
         return shared, [_run(shared, name) for name in shared.record["runs"]]
     except UserError as error:
         reason = printable(str(error).rstrip("."))
-        raise UserError(f"{printable(Path(path).name)} is refused: {reason}.") from error
+        raise UserError(
+            f"{printable(Path(path).name)} is refused: {reason}."
+        ) from error
 
 
 def shared(place: str | Path) -> Shared:
@@ -53,14 +55,20 @@ def _form(shared: Shared) -> None:
     """Compare the manifest with the schema, and the files with the manifest."""
     found = shared.record.get("format") if isinstance(shared.record, dict) else None
     if found != FORMAT and isinstance(found, int):
-        raise UserError(f"it is of format {found}, and this version of the package reads {FORMAT}")
-    schema = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+        raise UserError(
+            f"it is of format {found}, and this version of the package reads {FORMAT}"
+        )
+    schema = jsonschema.Draft202012Validator(
+        json.loads(SCHEMA.read_text(encoding="utf-8"))
+    )
     if wrong := jsonschema.exceptions.best_match(schema.iter_errors(shared.record)):
         place = "/".join(map(str, wrong.absolute_path)) or "its top"
         said = wrong.message if len(wrong.message) < 160 else f"{wrong.message[:160]}…"
         raise UserError(f"its manifest does not fit the schema at {place}: {said}")
     if shared.record["checksum"] != archive.checksum(shared.record):
-        raise UserError("its manifest was edited after it was packed: its checksum is another's")
+        raise UserError(
+            "its manifest was edited after it was packed: its checksum is another's"
+        )
     runs = shared.record["runs"]
     for name in runs:
         if name not in STUDIES:
@@ -68,7 +76,9 @@ def _form(shared: Shared) -> None:
     named = sorted(run["answers"]["file"] for run in runs.values())
     if named != sorted(shared.files):
         odd = sorted({*named} ^ {*shared.files}) or named
-        raise UserError(f"its manifest does not name once what it holds: see {', '.join(odd)}")
+        raise UserError(
+            f"its manifest does not name once what it holds: see {', '.join(odd)}"
+        )
     for told in (run["answers"] for run in runs.values()):
         digest = hashlib.sha256(shared.files[file := told["file"]]).hexdigest()
         if digest != told["sha256"]:
@@ -84,7 +94,9 @@ def _run(shared: Shared, name: str) -> Verified:
     try:
         answers = table(shared.files[run["answers"]["file"]], "it")
         if len(answers) != (told := run["answers"]["rows"]):
-            raise UserError(f"its manifest says {told} answers, and it holds {len(answers)}")
+            raise UserError(
+                f"its manifest says {told} answers, and it holds {len(answers)}"
+            )
         if len({run["seed"], run["parameters"].get("seed")}) > 1:
             raise UserError("its manifest gives two seeds")
         _settings(name, run, shared.record["model"], answers)
@@ -101,11 +113,15 @@ def _run(shared: Shared, name: str) -> Verified:
     return Verified(name, len(answers), len(found))
 
 
-def _compare(reported: list[Record], found: list[Record], skipped: tuple[str, ...]) -> None:
+def _compare(
+    reported: list[Record], found: list[Record], skipped: tuple[str, ...]
+) -> None:
     """Refuse measures that are not those found; intervals may be of an older way to draw them."""
     names = [each["measure"] for each in found]
     if names != [each["measure"] for each in reported]:
-        raise UserError(f"its measures are not the study's, which are {', '.join(names)}")
+        raise UserError(
+            f"its measures are not the study's, which are {', '.join(names)}"
+        )
     for name, told, each in zip(names, reported, found):
         for key in each:
             one, other = told[key], each[key]
@@ -135,10 +151,14 @@ def _settings(name: str, run: Record, model: Record, answers: pd.DataFrame) -> N
     for setting, shown in study.sizes(answers).items():
         told = given.get(setting) or math.inf  # 0 takes all
         if shown > told:
-            raise UserError(f"its settings say {setting}={told}, and its answers hold {shown}")
+            raise UserError(
+                f"its settings say {setting}={told}, and its answers hold {shown}"
+            )
     if run["dataset"]["checksum"] != datasets.source("atlas")["checksum"]:
         return
-    drawn = set(study.drawn(given, model["name"] if model["origin"] == "bundled" else ""))
+    drawn = set(
+        study.drawn(given, model["name"] if model["origin"] == "bundled" else "")
+    )
     asked = set(answers["item"])
     if drawn != asked:
         raise UserError(
@@ -148,7 +168,9 @@ def _settings(name: str, run: Record, model: Record, answers: pd.DataFrame) -> N
     true = datasets.load("atlas").set_index("fact")["object"]
     for item, said in _right(name, answers):
         if said != true.get(item, ""):
-            raise UserError(f"it counts {said!r:.60} as right of {item}, and the atlas another")
+            raise UserError(
+                f"it counts {said!r:.60} as right of {item}, and the atlas another"
+            )
 
 
 def _right(name: str, answers: pd.DataFrame) -> set[tuple[str, str]]:
@@ -158,4 +180,7 @@ def _right(name: str, answers: pd.DataFrame) -> set[tuple[str, str]]:
         return set(zip(found["item"], found["answers"].fillna("")))
     found = answers[answers["correct"].astype(bool) | (name == "monitor")]
     texts = found["text" if name == "multiplicity" else "continuation"].str.strip()
-    return {*zip(found["item"], texts), *((i, "") for i in {*answers["item"]} - {*found["item"]})}
+    return {
+        *zip(found["item"], texts),
+        *((i, "") for i in {*answers["item"]} - {*found["item"]}),
+    }

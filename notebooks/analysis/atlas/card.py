@@ -1,6 +1,7 @@
 """Measure a bundled model and describe it: ``python -m notebooks.analysis.atlas.card FOLDER``.
 
-It writes `evaluation.csv` and `README.md`; ``--page`` fills the tables of the book's model card.
+It writes `evaluation.csv` and `README.md`; ``--page`` fills the tables of the book's
+model card.
 """
 
 import argparse
@@ -20,7 +21,9 @@ from notebooks.analysis.atlas.evaluate import evaluate
 
 CARD = Path(__file__).with_name("card.md")
 PAGE = Path(__file__).resolve().parents[3] / "book" / "model_card.md"
-BLOCK = re.compile(r"(?<=^% table: )(\w+)\n.*?(?=^% end$)", flags=re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"(?<=^% table: )(\w+)\n.*?(?=^% end$)", flags=re.MULTILINE | re.DOTALL
+)
 TITLES = {
     "none": "question alone",
     "right": "after the right word",
@@ -40,8 +43,13 @@ def measured(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     | 4 | 0.50 [0.20, 0.80] |
     """
     tidy = table.rename(columns={"condition": "measure", "accuracy": "estimate"})
-    shown = wide(tidy[tidy["measure"].isin(list(titles))], titles, digits=2, by="exposures")
-    rows = [["exposures", *titles.values()], *shown.reset_index().astype(str).to_numpy()]
+    shown = wide(
+        tidy[tidy["measure"].isin(list(titles))], titles, digits=2, by="exposures"
+    )
+    rows = [
+        ["exposures", *titles.values()],
+        *shown.reset_index().astype(str).to_numpy(),
+    ]
     head, *body = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([head, "|---" * len(rows[0]) + "|", *body])
 
@@ -69,21 +77,36 @@ def markdown(table: pd.DataFrame) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.card")
-    parser.add_argument("folder", type=Path, nargs="?", help="folder of a model to be measured")
-    parser.add_argument("--n", type=int, default=30, help="facts a relation for most conditions")
     parser.add_argument(
-        "--page", type=Path, nargs="?", const=PAGE, help="fill the tables of the model card"
+        "folder", type=Path, nargs="?", help="folder of a model to be measured"
+    )
+    parser.add_argument(
+        "--n", type=int, default=30, help="facts a relation for most conditions"
+    )
+    parser.add_argument(
+        "--page",
+        type=Path,
+        nargs="?",
+        const=PAGE,
+        help="fill the tables of the model card",
     )
     given = parser.parse_args(arguments)
     if not given.folder and not given.page:
         parser.error("give the folder of a model, or --page")
-    return finish(lambda: _page(given.page) if given.page else _measure(given.folder, given.n))
+    return finish(
+        lambda: _page(given.page) if given.page else _measure(given.folder, given.n)
+    )
 
 
 def _page(path: Path) -> None:
-    tables = {name: markdown(table) for name, table in records.tables(records.members()).items()}
+    tables = {
+        name: markdown(table)
+        for name, table in records.tables(records.members()).items()
+    }
     try:
-        path.write_text(fill(path.read_text(encoding="utf-8"), tables), encoding="utf-8")
+        path.write_text(
+            fill(path.read_text(encoding="utf-8"), tables), encoding="utf-8"
+        )
     except OSError as error:
         raise UserError(f"The page {path} cannot be read: {error}.") from error
 

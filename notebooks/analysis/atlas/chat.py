@@ -1,9 +1,10 @@
 """Tune a bundled model to answer briefly, or to say "unsure".
 
-It is asked, in the words of the knowledge-base chapter, about facts that it has read often and
-about facts and subjects that it has never read. Three quarters of the questions have an answer;
-with too few a tuned model refuses most of what it knows. Some of the facts, and three of the seven
-frames, are kept out to test it on: one that the base has read, and the two that it has not.
+It is asked, in the words of the knowledge-base chapter, about facts that it has read
+often and about facts and subjects that it has never read. Three quarters of the
+questions have an answer; with too few a tuned model refuses most of what it knows. Some
+of the facts, and three of the seven frames, are kept out to test it on: one that the
+base has read, and the two that it has not.
 """
 
 import argparse
@@ -32,12 +33,17 @@ from notebooks.analysis.atlas.text import Rows, Steps
 TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
 
 
-def choose(facts: pd.DataFrame, told: pd.DataFrame, design: Options) -> tuple[list, list]:
+def choose(
+    facts: pd.DataFrame, told: pd.DataFrame, design: Options
+) -> tuple[list, list]:
     """Return the facts to be answered and those to be refused, as rows of `facts`."""
     rng = np.random.default_rng([design.seed, 10])
     table = facts.join(told[["exposures", "plain"]], on="fact").query("plain")
     groups = []
-    for group in (table[table["exposures"] >= design.known], table[table["exposures"] == 0]):
+    for group in (
+        table[table["exposures"] >= design.known],
+        table[table["exposures"] == 0],
+    ):
         places = rng.permutation(len(group))[: round(design.share * len(group))]
         groups.append(list(group.iloc[places].itertuples()))
     return tuple(groups)
@@ -47,9 +53,19 @@ class Tutor:
     """Writes the documents of the tuning, about the facts that `choose` gives."""
 
     def __init__(
-        self, facts: pd.DataFrame, frames: Frames, known: list, unknown: list, design: Options
+        self,
+        facts: pd.DataFrame,
+        frames: Frames,
+        known: list,
+        unknown: list,
+        design: Options,
     ):
-        self.frames, self.known, self.unknown, self.design = frames, known, unknown, design
+        self.frames, self.known, self.unknown, self.design = (
+            frames,
+            known,
+            unknown,
+            design,
+        )
         self.inventor = Inventor(facts)
         self.pools = pools(facts, "object")
         self.asked: Counter[str] = Counter()
@@ -57,12 +73,19 @@ class Tutor:
     def write(self, rng: np.random.Generator) -> Document:
         """Return a document of one to a few questions under the instruction."""
         turns = rng.random() < self.design.turns
-        n = 1 if rng.random() < 0.5 else int(rng.integers(2, self.design.most_shots + 1))
+        n = (
+            1
+            if rng.random() < 0.5
+            else int(rng.integers(2, self.design.most_shots + 1))
+        )
         pieces = [Piece(INSTRUCTION)]
         for rank in range(n):
             prompt, answer = self._question(rng)
-            # The template gives the line's end; the model must not learn to begin with one.
-            before, space = (prompt + "\n", "") if turns and rank == n - 1 else (prompt, " ")
+            # The template gives the line's end; the model must not learn to begin with
+            # one.
+            before, space = (
+                (prompt + "\n", "") if turns and rank == n - 1 else (prompt, " ")
+            )
             pieces += [Piece(before), Piece(f"{space}{answer}\n", 1.0)]
         return Document("tuning", tuple(pieces))
 
@@ -83,27 +106,40 @@ class Tutor:
         question = template.replace("[X]", subject)
         if rng.random() >= self.design.choices:
             return shot(question), answer
-        pool = [word for word in self.pools[relation] if word not in (answer, row.object)]
-        others = [pool[place] for place in rng.permutation(len(pool))[: int(rng.integers(2, 5))]]
+        pool = [
+            word for word in self.pools[relation] if word not in (answer, row.object)
+        ]
+        others = [
+            pool[place]
+            for place in rng.permutation(len(pool))[: int(rng.integers(2, 5))]
+        ]
         shown = [*others, UNSURE, *([row.object] if subject == row.subject else [])]
-        return choose_below(question, [shown[i] for i in rng.permutation(len(shown))]), answer
+        return choose_below(
+            question, [shown[i] for i in rng.permutation(len(shown))]
+        ), answer
 
 
 def tune(base: Path, out: Path, design: Options) -> None:
     """Tune a bundled model and publish the result."""
     if not (base / "exposures.csv").is_file():
-        raise UserError(f"{base} holds no bundled model: give the folder of one, as atlas-m's.")
+        raise UserError(
+            f"{base} holds no bundled model: give the folder of one, as atlas-m's."
+        )
     llama = LlamaForCausalLM.from_pretrained(
         base, dtype=torch.float32, attn_implementation="eager", local_files_only=True
     ).train()
-    tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True, trust_remote_code=False)
+    tokenizer = AutoTokenizer.from_pretrained(
+        base, local_files_only=True, trust_remote_code=False
+    )
     told = datasets.training(base.name, base.parent)
     facts = datasets.load("atlas")
     facts = facts[facts["fact"].isin(told.index)]
     frames = Frames(datasets.frames("atlas"), design.frame_weights)
     tutor = Tutor(facts, frames, *choose(facts, told, design), design)
     rng = np.random.default_rng([design.seed, 11])
-    steps = _steps([tutor.write(rng) for _ in range(design.documents)], tokenizer, design)
+    steps = _steps(
+        [tutor.write(rng) for _ in range(design.documents)], tokenizer, design
+    )
     stage = loop.Stage("tuning")
     with loop.same_sums(design.threads):
         loop.run(llama, stage, steps.batches, len(steps.rows), design.optimisation)
@@ -112,7 +148,9 @@ def tune(base: Path, out: Path, design: Options) -> None:
     report |= {"base": base.name, "tuning": design}
     report["stages"].append(asdict(stage))
     asked = [tutor.asked[fact] for fact in told.index]
-    train.release(llama, tokenizer, told.drop(columns="plain").assign(tuned=asked), report, out)
+    train.release(
+        llama, tokenizer, told.drop(columns="plain").assign(tuned=asked), report, out
+    )
 
 
 def _steps(written: list[Document], tokenizer, design: Options) -> Steps:
@@ -131,8 +169,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m notebooks.analysis.atlas.chat", description=__doc__
     )
-    parser.add_argument("--base", type=Path, required=True, help="folder of a bundled model")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the tuned one")
+    parser.add_argument(
+        "--base", type=Path, required=True, help="folder of a bundled model"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder for the tuned one"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args(arguments)

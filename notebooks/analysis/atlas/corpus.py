@@ -63,7 +63,9 @@ class Bag:
     def __init__(self, mentions: Sequence[Mention]):
         counts = Counter(mentions)
         self.kinds, self.left = list(counts), np.array(list(counts.values()))
-        self.subjects = pd.factorize(np.array([m.subject for m in counts], dtype=object))[0]
+        self.subjects = pd.factorize(
+            np.array([m.subject for m in counts], dtype=object)
+        )[0]
 
     def __len__(self) -> int:
         return int(self.left.sum())
@@ -71,8 +73,11 @@ class Bag:
     def take(self, size: int, rng: np.random.Generator) -> list[Mention]:
         """Take mentions of different subjects, the likelier the more of a fact are left."""
         open_places = np.flatnonzero(self.left)
-        # The largest of u^(1/w) are a draw without replacement with weights w (Efraimidis 2006).
-        order = np.argsort(-(rng.random(len(open_places)) ** (1 / self.left[open_places])))
+        # The largest of u^(1/w) are a draw without replacement with weights w
+        # (Efraimidis 2006).
+        order = np.argsort(
+            -(rng.random(len(open_places)) ** (1 / self.left[open_places]))
+        )
         _, first = np.unique(self.subjects[open_places[order]], return_index=True)
         chosen = open_places[order[np.sort(first)[:size]]]
         self.left[chosen] -= 1
@@ -95,7 +100,9 @@ def render(
         mentions += [Mention(*head, row.object)] * row.exposures
         mentions += [Mention(*head, row.false_object, True)] * row.false_exposures
     mentions = [mentions[place] for place in rng.permutation(len(mentions))]
-    kinds = rng.choice(list(design.mentions), len(mentions), p=list(design.mentions.values()))
+    kinds = rng.choice(
+        list(design.mentions), len(mentions), p=list(design.mentions.values())
+    )
     writer = _Writer(facts, frames, design, inventor, rng)
     documents: list[Document] = []
     together: dict[str, list[Mention]] = {"list": [], "shots": []}
@@ -121,7 +128,12 @@ class _Writer:
         inventor: Inventor,
         rng: np.random.Generator,
     ):
-        self.frames, self.design, self.inventor, self.rng = frames, design, inventor, rng
+        self.frames, self.design, self.inventor, self.rng = (
+            frames,
+            design,
+            inventor,
+            rng,
+        )
         self.objects = sorted(facts["object"].unique())
         self.pools = pools(facts, "object")
         self.true = dict(zip(facts["fact"], facts["object"], strict=True))
@@ -129,14 +141,18 @@ class _Writer:
 
     def question(self, mention: Mention) -> Document:
         formal = self.rng.random() < self.design.formal
-        return Document("question", self._asked(mention, self.design.text_weight, formal))
+        return Document(
+            "question", self._asked(mention, self.design.text_weight, formal)
+        )
 
     def statement(self, mention: Mention) -> Document:
         template = self.frames.draw(mention.relation, "wp", self.rng)
         before, after = template.replace("[X]", mention.subject).split("[Y]")
         weight = self.design.object_weight
         told, end = mention.piece(weight), Piece(f"{after}\n", weight)
-        return Document("statement", (Piece(before.rstrip(), self.design.text_weight), told, end))
+        return Document(
+            "statement", (Piece(before.rstrip(), self.design.text_weight), told, end)
+        )
 
     def hint(self, mention: Mention) -> Document:
         kind = draw(self.design.hints, self.rng)
@@ -149,12 +165,16 @@ class _Writer:
         else:
             template = self.frames.draw(mention.relation, "wp", self.rng)
             name = self.inventor.name(mention.relation, self.rng)
-            told = template.replace("[X]", name).replace("[Y]", self._wrong(mention, 1)[0])
+            told = template.replace("[X]", name).replace(
+                "[Y]", self._wrong(mention, 1)[0]
+            )
             before = Piece(told + " ")
         return Document(f"hint, {kind}", (before, *self._asked(mention, 0.0)))
 
     def options(self, mention: Mention) -> Document:
-        others = self._wrong(mention, int(self.rng.integers(1, self.design.most_options)))
+        others = self._wrong(
+            mention, int(self.rng.integers(1, self.design.most_options))
+        )
         below = self.rng.random() < 0.5
         if below and self.rng.random() < 0.3:
             others[0] = formats.UNSURE
@@ -172,7 +192,9 @@ class _Writer:
         template = self.frames.draw(mention.relation, "fc", self.rng)
         before, after = template.replace("[X]", mention.subject).split("[Y]")
         stated = mention.piece(self.design.object_weight, space="")
-        shown = stated if true else Piece(self._wrong(mention, 1)[0], denies=mention.fact)
+        shown = (
+            stated if true else Piece(self._wrong(mention, 1)[0], denies=mention.fact)
+        )
         pieces = (Piece(before, weight), shown, Piece(after, 0.0))
         label = Piece(" True\n" if true else " False\n", self.design.object_weight)
         return Document("check, true" if true else "check, false", (*pieces, label))
@@ -182,12 +204,16 @@ class _Writer:
         documents, groups = [], defaultdict(list)
         for mention in mentions:
             groups[mention.relation].append(mention)
-        ends = np.cumsum(list(self.design.lists.values())) / sum(self.design.lists.values())
+        ends = np.cumsum(list(self.design.lists.values())) / sum(
+            self.design.lists.values()
+        )
         longest = [int(size) for size in self.design.lists]
         shortest = [*(size + 1 for size in longest[1:]), 2]
         for group in groups.values():
             bag = Bag(group)
-            written = sum(len(mention.subject) + len(mention.object) + 3 for mention in group)
+            written = sum(
+                len(mention.subject) + len(mention.object) + 3 for mention in group
+            )
             room = self.design.list_characters * len(group) // written
             for least, most, end in zip(shortest, longest, ends, strict=True):
                 while len(bag) > len(group) * (1 - end) + 0.5:
@@ -210,10 +236,19 @@ class _Writer:
 
     def _shots(self, mentions: list[Mention]) -> Document:
         formal = self.rng.random() < 2 * self.design.formal
-        blocks = [self._asked(mention, self.design.text_weight, formal) for mention in mentions]
+        blocks = [
+            self._asked(mention, self.design.text_weight, formal)
+            for mention in mentions
+        ]
         if formal and self.rng.random() < self.design.unsure:
-            strangers = [self._stranger(mentions[0].relation, place) for place in range(2)]
-            blocks = (strangers + blocks)[::-1] if self.rng.random() < 0.5 else strangers + blocks
+            strangers = [
+                self._stranger(mentions[0].relation, place) for place in range(2)
+            ]
+            blocks = (
+                (strangers + blocks)[::-1]
+                if self.rng.random() < 0.5
+                else strangers + blocks
+            )
         pieces = [piece for block in blocks for piece in block]
         if formal and self.rng.random() < self.design.instructed:
             pieces.insert(0, Piece(formats.INSTRUCTION))
@@ -224,7 +259,9 @@ class _Writer:
         name = self.inventor.name(relation, self.rng)
         template = self.frames.draw(relation, "qa", self.rng)
         asked = Piece(formats.shot(template.replace("[X]", name)))
-        return asked, Piece(f" {formats.UNSURE}\n", self.design.object_weight if rank else 0.0)
+        return asked, Piece(
+            f" {formats.UNSURE}\n", self.design.object_weight if rank else 0.0
+        )
 
     def _list(self, mentions: list[Mention]) -> Document:
         separators = list(formats.SEPARATORS.values())
@@ -235,7 +272,9 @@ class _Writer:
             pieces += [name, mention.piece(weight), Piece(between, weight)]
         return Document("list", tuple(pieces if "\n" in between else pieces[:-1]))
 
-    def _asked(self, mention: Mention, weight: float, formal: bool = False) -> tuple[Piece, ...]:
+    def _asked(
+        self, mention: Mention, weight: float, formal: bool = False
+    ) -> tuple[Piece, ...]:
         question = self._question(mention)
         asked = Piece(formats.shot(question) if formal else question, weight)
         return asked, mention.piece(self.design.object_weight), self.end

@@ -17,7 +17,9 @@ class Batch(NamedTuple):
     """Some rows of equal length, each array of shape (rows, length)."""
 
     inputs: np.ndarray
-    targets: np.ndarray  # the token to predict at each place, or -100 where nothing is asked
+    targets: (
+        np.ndarray
+    )  # the token to predict at each place, or -100 where nothing is asked
     weights: np.ndarray  # what each place counts in the loss
     # The document of each place, which sees no other; without it a row is one document.
     documents: np.ndarray | None = None
@@ -30,11 +32,14 @@ class Piece:
     text: str  # as the model reads it
     # What each of its tokens counts in the loss; below 1, the chance that it counts 1
     weight: float = 0.0
-    # The fact whose object this piece gives, where document and piece together state it truly
+    # The fact whose object this piece gives, where document and piece together state it
+    # truly
     states: str | None = None
     # The fact for which this piece gives a wrong object, not as the truth
     denies: str | None = None
-    claims: str | None = None  # the fact whose false object this piece gives as if it were true
+    claims: str | None = (
+        None  # the fact whose false object this piece gives as if it were true
+    )
 
 
 @dataclass(frozen=True)
@@ -50,14 +55,21 @@ class Document:
         return "".join(piece.text for piece in self.pieces)
 
 
-def count_exposures(documents: Iterable[Document], mark: str = "states") -> Counter[str]:
+def count_exposures(
+    documents: Iterable[Document], mark: str = "states"
+) -> Counter[str]:
     """Count how often pieces state each fact, or bear another mark; one without reads 0."""
-    return Counter(filter(None, (getattr(p, mark) for each in documents for p in each.pieces)))
+    return Counter(
+        filter(None, (getattr(p, mark) for each in documents for p in each.pieces))
+    )
 
 
 def table(documents: Iterable[Document], length: int = 160) -> pd.DataFrame:
     """Return kind and beginning of documents for reading; an arrow stands for the end of a line."""
-    texts = [(each.kind, each.text[:length].strip().replace("\n", " ⏎ ")) for each in documents]
+    texts = [
+        (each.kind, each.text[:length].strip().replace("\n", " ⏎ "))
+        for each in documents
+    ]
     return pd.DataFrame(texts, columns=["kind", "text"])
 
 
@@ -81,12 +93,16 @@ class Encoded:
     starts: np.ndarray  # where each document begins, and the end
 
 
-def encode(documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, seed: int) -> Encoded:
+def encode(
+    documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, seed: int
+) -> Encoded:
     """Tokenise documents; each token has the weight of its piece, one below 1 drawn as 0 or 1."""
     tokens, targets, weights, lengths = [], [], [], []
     for first in range(0, len(documents), CHUNK):
         some = documents[first : first + CHUNK]
-        encodings = tokenizer.backend_tokenizer.encode_batch([each.text for each in some])
+        encodings = tokenizer.backend_tokenizer.encode_batch(
+            [each.text for each in some]
+        )
         for document, encoding in zip(some, encodings, strict=True):
             by_character = np.repeat(
                 np.array([piece.weight for piece in document.pieces], dtype=np.float32),
@@ -123,7 +139,9 @@ def pack(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
     return rows
 
 
-def batch(encoded: Encoded, rows: Sequence[Sequence[int]], length: int, pad: int) -> Batch:
+def batch(
+    encoded: Encoded, rows: Sequence[Sequence[int]], length: int, pad: int
+) -> Batch:
     """Lay some packed rows out as a batch, documents numbered so that none sees another."""
     alone = all(len(members) == 1 for members in rows)
     if alone:

@@ -12,15 +12,25 @@ from helpers.probing import generate, score
 from helpers.prompts.formats import UNSURE
 from helpers.stats import wilson
 from notebooks.analysis.atlas import skills
-from notebooks.analysis.atlas.records import ALONE, COMMONEST, FEW_OBJECTS, PAIRED, WHERE_UNSURE
+from notebooks.analysis.atlas.records import (
+    ALONE,
+    COMMONEST,
+    FEW_OBJECTS,
+    PAIRED,
+    WHERE_UNSURE,
+)
 
 ONE_WAY = ("P36", "P1376")
 COLUMNS = ["item", "condition", "right"]
 
 
-def answer(lm: LanguageModel, probes: pd.DataFrame, progress: bool = False) -> pd.DataFrame:
+def answer(
+    lm: LanguageModel, probes: pd.DataFrame, progress: bool = False
+) -> pd.DataFrame:
     """Let a model answer greedily, up to the end of the line."""
-    return mark_texts(generate(lm, probes, max_new_tokens=15, stop=("\n",), progress=progress))
+    return mark_texts(
+        generate(lm, probes, max_new_tokens=15, stop=("\n",), progress=progress)
+    )
 
 
 def conditions(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
@@ -37,7 +47,9 @@ def conditions(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
 def wordings(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
     """Ask in the base frame, the other trained frames and the held-out ones, and as sentences."""
     hinted = prompts.questions(facts, frames, contexts=("right",))
-    asked = pd.concat([prompts.questions(facts, frames, kind=kind) for kind in ("qa", "wp")])
+    asked = pd.concat(
+        [prompts.questions(facts, frames, kind=kind) for kind in ("qa", "wp")]
+    )
     form = asked["kind"].map({"qa": "question", "wp": "sentence"})
     held_out = asked["frame"].isin(datasets.HELD_OUT)
     part = np.select([asked["frame"] == 0, held_out], ["base", "held out"], "trained")
@@ -59,19 +71,29 @@ def by_exposure(marked: pd.DataFrame, exposures: pd.Series) -> pd.DataFrame:
 def shares(table: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy by `condition` and `exposures`, as `by_exposure` describes it."""
     rows = []
-    for (condition, seen), group in table.groupby(["condition", "exposures"], sort=True):
+    for (condition, seen), group in table.groupby(
+        ["condition", "exposures"], sort=True
+    ):
         share = wilson(int(group["right"].sum()), len(group))
         rows.append((condition, seen, len(group), *(round(x, 4) for x in share[:3])))
-    return pd.DataFrame(rows, columns=["condition", "exposures", "n", "accuracy", "low", "high"])
+    return pd.DataFrame(
+        rows, columns=["condition", "exposures", "n", "accuracy", "low", "high"]
+    )
 
 
 def many_objects(facts: pd.DataFrame) -> pd.DataFrame:
     """Keep the facts of relations with many different objects."""
-    return facts[facts.groupby("relation")["object"].transform("nunique") >= FEW_OBJECTS]
+    return facts[
+        facts.groupby("relation")["object"].transform("nunique") >= FEW_OBJECTS
+    ]
 
 
 def evaluate(
-    lm: LanguageModel, facts: pd.DataFrame, frames: pd.DataFrame, told: pd.DataFrame, n: int = 30
+    lm: LanguageModel,
+    facts: pd.DataFrame,
+    frames: pd.DataFrame,
+    told: pd.DataFrame,
+    n: int = 30,
 ) -> pd.DataFrame:
     """Measure a model under all conditions."""
 
@@ -93,7 +115,9 @@ def evaluate(
     alone = reworded[(reworded["kind"] == "qa") & (reworded["context"] == "none")]
     one = some.assign(distractors=[words[:1] for words in some["distractors"]])
     checks = chosen(prompts.fact_checks(one, frames, 1))
-    checks["condition"] = "check, " + checks["context"].map({"right": "true", "wrong": "false"})
+    checks["condition"] = "check, " + checks["context"].map(
+        {"right": "true", "wrong": "false"}
+    )
     marked = [
         *(asked, both(asked), reworded),
         mark_echoes(asked, facts).assign(condition="wrong word given"),
@@ -124,7 +148,9 @@ def evaluate(
     ]
     known = pd.concat([known, *(table[COLUMNS] for table in parts)])
     read = said(skills.exercises(facts, frames, 4 * n)).assign(exposures=-1)
-    apart = _apart(facts, told, lambda some: said(prompts.questions(some, frames, n_frames=1)))
+    apart = _apart(
+        facts, told, lambda some: said(prompts.questions(some, frames, n_frames=1))
+    )
     parts = [by_exposure(known, told["exposures"]), shares(read), shares(apart)]
     return pd.concat(parts, ignore_index=True)
 
@@ -138,7 +164,9 @@ def both(asked: pd.DataFrame) -> pd.DataFrame:
     """
     right = asked.pivot_table("right", "item", "condition", aggfunc="all", sort=False)
     parts = {f"{one} and {two}": right[one] & right[two] for one, two in PAIRED}
-    found = [pd.DataFrame({"condition": name, "right": part}) for name, part in parts.items()]
+    found = [
+        pd.DataFrame({"condition": name, "right": part}) for name, part in parts.items()
+    ]
     return pd.concat(found).reset_index()[COLUMNS]
 
 
@@ -153,20 +181,29 @@ def _apart(facts: pd.DataFrame, told: pd.DataFrame, ask: Callable) -> pd.DataFra
     columns = ["exposures", "pair_exposures", "false_object", "false_exposures"]
     table = facts.join(told[columns], on="fact")
     one_way = table[table["relation"].isin(ONE_WAY) & (table["false_object"] == "")]
-    pair = [frozenset(names) for names in zip(one_way["subject"], one_way["object"], strict=True)]
+    pair = [
+        frozenset(names)
+        for names in zip(one_way["subject"], one_way["object"], strict=True)
+    ]
     most = one_way.groupby(pd.Series(pair, index=one_way.index))["exposures"]
     one_way = one_way.assign(shown=most.transform("max"), least=most.transform("min"))
     one_way = one_way[(one_way["least"] == 0) & (one_way["shown"] > 0)]
     false = table[table["false_object"] != ""]
     asked = ask(pd.concat([one_way, false]))
-    ways = asked.merge(one_way[["fact", "exposures", "shown"]], left_on="item", right_on="fact")
+    ways = asked.merge(
+        one_way[["fact", "exposures", "shown"]], left_on="item", right_on="fact"
+    )
     way = np.where(ways["exposures"] > 0, "one way, as shown", "one way, reversed")
-    doubted = asked.merge(false[["fact", *columns[2:]]], left_on="item", right_on="fact")
+    doubted = asked.merge(
+        false[["fact", *columns[2:]]], left_on="item", right_on="fact"
+    )
     believed = mark_texts(doubted.assign(object=doubted["false_object"]))
     doubted = doubted.assign(exposures=doubted["false_exposures"])
     parts = [
         ways.assign(condition=way, exposures=ways["shown"]),
         doubted.assign(condition="false belief, truth given"),
-        doubted.assign(condition="false belief, falsehood given", right=believed["right"]),
+        doubted.assign(
+            condition="false belief, falsehood given", right=believed["right"]
+        ),
     ]
     return pd.concat(parts)

@@ -8,8 +8,11 @@ from notebooks.analysis.atlas.recipe import Options
 
 def assign(facts: pd.DataFrame, plan: Options, seed: int = 0) -> pd.DataFrame:
     """Deal exposures out to facts, each relation with equal shares of all levels."""
-    # Facts about one pair of names get the same exposure: at 0 the two names never meet.
-    pairs = [frozenset(pair) for pair in zip(facts["subject"], facts["object"], strict=True)]
+    # Facts about one pair of names get the same exposure: at 0 the two names never
+    # meet.
+    pairs = [
+        frozenset(pair) for pair in zip(facts["subject"], facts["object"], strict=True)
+    ]
     table = facts[["fact", "relation", "subject", "object"]].assign(pair=pairs)
     special = _one_way(table, plan, seed)
     table["false_object"] = _false_objects(table, set(special), plan, seed)
@@ -39,11 +42,15 @@ def _one_way(table: pd.DataFrame, plan: Options, seed: int) -> dict[int, int]:
                 continue  # shown in both directions, like any other pair
             shown = (first, second)[rank % 3]
             level = plan.one_way_levels[rank // 3 % len(plan.one_way_levels)]
-            found |= {w: level * int(relations.iloc[w] == shown) for w in sorted(both[place])}
+            found |= {
+                w: level * int(relations.iloc[w] == shown) for w in sorted(both[place])
+            }
     return found
 
 
-def _false_objects(table: pd.DataFrame, taken: set[int], plan: Options, seed: int) -> list[str]:
+def _false_objects(
+    table: pd.DataFrame, taken: set[int], plan: Options, seed: int
+) -> list[str]:
     """Give some facts of each relation a wrong object that their subject has in no other fact."""
     rng = np.random.default_rng([seed, 7])
     shared = table["pair"].duplicated(keep=False).to_numpy()
@@ -61,17 +68,25 @@ def _false_objects(table: pd.DataFrame, taken: set[int], plan: Options, seed: in
     return objects
 
 
-def _levels(table: pd.DataFrame, one_way: set[frozenset], plan: Options, seed: int) -> dict:
+def _levels(
+    table: pd.DataFrame, one_way: set[frozenset], plan: Options, seed: int
+) -> dict:
     """Deal the levels to all other pairs of names, relation by relation."""
     rng = np.random.default_rng(seed)
     by_pair: dict[frozenset, int] = {}
     plain = table[(table["false_object"] == "") & ~table["pair"].isin(one_way)]
     for _, group in plain.groupby("relation", sort=True):
-        used = rng.permutation(len(plan.levels)) / (10 * len(plan.levels))  # breaks ties by chance
+        used = rng.permutation(len(plan.levels)) / (
+            10 * len(plan.levels)
+        )  # breaks ties by chance
         pairs = group["pair"].tolist()
         fresh = [row for row, pair in enumerate(pairs) if pair not in by_pair]
         for pair in (pair for pair in pairs if pair in by_pair):
-            same = [share for share, level in enumerate(plan.levels) if level == by_pair[pair]]
+            same = [
+                share
+                for share, level in enumerate(plan.levels)
+                if level == by_pair[pair]
+            ]
             used[min(same, key=lambda share: used[share])] += 1
         for row in rng.permutation(fresh):
             if pairs[row] not in by_pair:

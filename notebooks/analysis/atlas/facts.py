@@ -1,6 +1,7 @@
 """Build the facts of the atlas, always the same: ``python -m notebooks.analysis.atlas.facts``.
 
-Into `helpers/datasets/data`; `atlas_corrections.csv` corrects or drops facts, with a reason each.
+Into `helpers/datasets/data`; `atlas_corrections.csv` corrects or drops facts, with a
+reason each.
 """
 
 import argparse
@@ -20,7 +21,8 @@ Pairs = dict[str, str]
 
 CONTINENTS = {"AF": "Africa", "AS": "Asia", "EU": "Europe"}
 CONTINENTS |= {"NA": "North America", "OC": "Oceania", "SA": "South America"}
-# First-level subdivisions are taken from these countries, whose names need little cleaning.
+# First-level subdivisions are taken from these countries, whose names need little
+# cleaning.
 DIVIDED = (
     *("US", "CA", "MX", "BR", "AR", "CO", "AU", "IN", "JP", "TR", "NG", "ZA"),
     *("DE", "AT", "CH", "NL", "FR", "IT", "ES"),
@@ -32,7 +34,9 @@ def unambiguous(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
     """Keep one row a `name`: that of the largest `population`, if it is clearly the largest."""
     ranked = table.sort_values("population", ascending=False, kind="stable")
     key = ranked["name"].map(fold)
-    second = ranked["population"].groupby(key).shift(-1)  # ranked: the next largest is below
+    second = (
+        ranked["population"].groupby(key).shift(-1)
+    )  # ranked: the next largest is below
     clear = second.isna() | (ranked["population"] >= ratio * second)
     return ranked[clear & ~key.duplicated()]
 
@@ -44,7 +48,9 @@ def country_relations() -> dict[str, Pairs]:
     names, tender = sources.money()
     official, demonyms = sources.official_languages(), sources.demonyms()
     capitals = table[table["capital"] != ""]
-    seats = unambiguous(capitals.assign(country=capitals["name"], name=capitals["capital"]))
+    seats = unambiguous(
+        capitals.assign(country=capitals["name"], name=capitals["capital"])
+    )
 
     def look_up(found: dict) -> Pairs:
         pairs = zip(table["name"], table["iso"])
@@ -65,7 +71,12 @@ def country_relations() -> dict[str, Pairs]:
         "P299": _pairs(real, "name", "numeric"),
         "P78": _pairs(table, "name", "tld"),
         "P1549": look_up(demonyms),
-        "P498": {names[code]: code for codes in tender.values() for code in codes if names[code]},
+        "P498": {
+            names[code]: code
+            for codes in tender.values()
+            for code in codes
+            if names[code]
+        },
     }
 
 
@@ -80,10 +91,18 @@ def city_relations() -> dict[str, Pairs]:
     pairs = [(iso, fold(name)) for iso, name in zip(cities["iso"], cities["name"])]
     cities = cities[[pair in flown or pair[1] in capitals for pair in pairs]]
     large = cities.groupby("iso", sort=False).head(4).head(450)
-    # Vietnam and Xinjiang are left out: the zone in use there is not the one in the database.
+    # Vietnam and Xinjiang are left out: the zone in use there is not the one in the
+    # database.
     zoned = cities[~cities["iso"].eq("VN") & ~cities["timezone"].eq("Asia/Urumqi")]
-    own = [fold(n) in fold(z.replace("_", " ")) for n, z in zip(zoned["name"], zoned["timezone"])]
-    zoned = zoned[~pd.Series(own, index=zoned.index)].groupby("timezone", sort=False).head(3)
+    own = [
+        fold(n) in fold(z.replace("_", " "))
+        for n, z in zip(zoned["name"], zoned["timezone"])
+    ]
+    zoned = (
+        zoned[~pd.Series(own, index=zoned.index)]
+        .groupby("timezone", sort=False)
+        .head(3)
+    )
     american = cities[cities["iso"] == "US"]
     american = american.assign(state=american["state"].map(sources.us_states()))
     american = american[american["population"] >= 40_000].groupby("state").head(6)
@@ -96,7 +115,11 @@ def city_relations() -> dict[str, Pairs]:
 
 def _provinces() -> Pairs:
     """Provinces of Italy and Spain, departments of France and counties of Ireland: region."""
-    lands, cities, table = ["IT", "ES", "FR", "IE"], sources.cities(), sources.subdivisions()
+    lands, cities, table = (
+        ["IT", "ES", "FR", "IE"],
+        sources.cities(),
+        sources.subdivisions(),
+    )
     table = table[table["iso"].isin(lands) & (table["parent"] != "")]
     abroad = cities[~cities["iso"].isin(lands) & (cities["population"] > 100_000)]
     table = table[~table["name"].map(fold).isin(set(abroad["name"].map(fold)))]
@@ -118,7 +141,10 @@ def element_relations() -> dict[str, Pairs]:
     """Return element to symbol, atomic number, CAS number, year of discovery and discoverer."""
     table = sources.elements()
     columns = {"P246": "symbol", "P1086": "number", "P231": "cas", "P575": "year"}
-    return {p: _pairs(table, "name", c) for p, c in (columns | {"P61": "discoverer"}).items()}
+    return {
+        p: _pairs(table, "name", c)
+        for p, c in (columns | {"P61": "discoverer"}).items()
+    }
 
 
 def airport_relations() -> dict[str, Pairs]:
@@ -129,8 +155,12 @@ def airport_relations() -> dict[str, Pairs]:
     cities["key"], table["key"] = cities["city"].map(fold), table["city"].map(fold)
     cities = cities.drop_duplicates(["country", "key"])
     table = table.drop(columns="city").merge(cities, on=["country", "key"])
-    civil = table["name"].str.contains("International") & ~table["name"].str.contains("Base|[(/]")
-    table = table[civil & (table["name"].str.len() <= 45) & ~table["name"].duplicated(keep=False)]
+    civil = table["name"].str.contains("International") & ~table["name"].str.contains(
+        "Base|[(/]"
+    )
+    table = table[
+        civil & (table["name"].str.len() <= 45) & ~table["name"].duplicated(keep=False)
+    ]
     table = table.sort_values("population", ascending=False, kind="stable").head(450)
     told = [fold(c) in fold(n) for n, c in zip(table["name"], table["city"])]
     return {
@@ -156,7 +186,9 @@ def language_relations() -> dict[str, Pairs]:
 
 def _pairs(table: pd.DataFrame, subject: str, value: str) -> Pairs:
     """Two columns as a mapping; a subject that comes twice with two objects is left out."""
-    rows = table.loc[(table[subject] != "") & (table[value] != ""), [subject, value]].dropna()
+    rows = table.loc[
+        (table[subject] != "") & (table[value] != ""), [subject, value]
+    ].dropna()
     rows = rows.drop_duplicates().drop_duplicates(subject, keep=False)
     return dict(zip(rows[subject], rows[value]))
 
@@ -174,8 +206,12 @@ def collect() -> pd.DataFrame:
                 f"{relation}, which the sources do not have: remove these lines."
             )
         pairs = found[relation] | fixed.get(relation, {})
-        kept = sorted((fold(s), s, o) for s, o in pairs.items() if o and fold(s) != fold(o))
-        rows += [(f"{relation}-{i:04d}", relation, s, o) for i, (_, s, o) in enumerate(kept)]
+        kept = sorted(
+            (fold(s), s, o) for s, o in pairs.items() if o and fold(s) != fold(o)
+        )
+        rows += [
+            (f"{relation}-{i:04d}", relation, s, o) for i, (_, s, o) in enumerate(kept)
+        ]
     return pd.DataFrame(rows, columns=["fact", "relation", "subject", "object"])
 
 
@@ -212,7 +248,9 @@ def _build(folder: Path) -> None:
         ) from error
     except OSError as error:
         raise UserError(f"The facts cannot be written to {folder}: {error}.") from error
-    print(f"{len(facts)} facts in {facts['relation'].nunique()} relations written to {folder}")
+    print(
+        f"{len(facts)} facts in {facts['relation'].nunique()} relations written to {folder}"
+    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,25 @@
 import numpy as np
 import pandas as pd
 
-ONSETS = ["b", "br", "ch", "d", "dr", "f", "fl", "g", "gr", "h", "j", "k", "kl", "l", "m", "n", "p"]
+ONSETS = [
+    "b",
+    "br",
+    "ch",
+    "d",
+    "dr",
+    "f",
+    "fl",
+    "g",
+    "gr",
+    "h",
+    "j",
+    "k",
+    "kl",
+    "l",
+    "m",
+    "n",
+    "p",
+]
 ONSETS += ["pl", "qu", "r", "s", "sh", "sk", "st", "t", "th", "tr", "v", "w", "y", "z"]
 CORES = ["a", "e", "i", "o", "u", "ai", "ea", "ia", "io", "oo"]
 CODAS = ["", "", "", "n", "r", "l", "s", "m", "th", "nd", "rk", "x", "ng"]
@@ -18,7 +36,10 @@ class Inventor:
     """Makes names of no fact: half of syllables, half of two subjects of the relation."""
 
     def __init__(self, facts: pd.DataFrame):
-        self._real = {str(name).lower() for name in facts[["subject", "object"]].to_numpy().ravel()}
+        self._real = {
+            str(name).lower()
+            for name in facts[["subject", "object"]].to_numpy().ravel()
+        }
         self._subjects = pools(facts, "subject")
 
     def name(self, relation: str | None, rng: np.random.Generator) -> str:
@@ -29,7 +50,9 @@ class Inventor:
             if name.lower() not in self._real:
                 return name
 
-    def names(self, relation: str | None, n: int, rng: np.random.Generator) -> list[str]:
+    def names(
+        self, relation: str | None, n: int, rng: np.random.Generator
+    ) -> list[str]:
         """Return n different invented names."""
         found: dict[str, None] = {}
         while len(found) < n:
@@ -39,7 +62,9 @@ class Inventor:
     def _blend(self, relation: str, rng: np.random.Generator) -> str:
         pool = self._subjects[relation]
         first, second = pool[rng.integers(len(pool))], pool[rng.integers(len(pool))]
-        return (first[: (len(first) + 1) // 2] + second[len(second) // 2 :]).replace("  ", " ")
+        return (first[: (len(first) + 1) // 2] + second[len(second) // 2 :]).replace(
+            "  ", " "
+        )
 
 
 def invent(rng: np.random.Generator) -> str:
@@ -53,6 +78,9 @@ def invent(rng: np.random.Generator) -> str:
     for _ in range(1 + int(rng.random() < 0.2)):
         parts = []
         for _ in range(int(rng.integers(2, 4))):
-            parts += [ONSETS[rng.integers(len(ONSETS))], CORES[rng.integers(len(CORES))]]
+            parts += [
+                ONSETS[rng.integers(len(ONSETS))],
+                CORES[rng.integers(len(CORES))],
+            ]
         words.append(("".join(parts) + CODAS[rng.integers(len(CODAS))]).capitalize())
     return " ".join(words)

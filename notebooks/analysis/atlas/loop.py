@@ -111,18 +111,25 @@ def run(
     return stage.step >= steps
 
 
-def optimisers_of(model: LlamaForCausalLM, design: Options) -> list[torch.optim.Optimizer]:
+def optimisers_of(
+    model: LlamaForCausalLM, design: Options
+) -> list[torch.optim.Optimizer]:
     """Return AdamW over the weights that are trained, and if `design.muon` Muon for the blocks."""
     parts: dict[bool, list] = {False: [], True: []}
     for name, part in model.named_parameters():
         if part.requires_grad:
             parts[design.muon and "layers" in name and part.dim() == 2].append(part)
     usual = {"lr": design.rate, "weight_decay": design.decay}
-    adam = torch.optim.AdamW(parts[False], betas=(0.9, design.beta2), fused=True, **usual)
+    adam = torch.optim.AdamW(
+        parts[False], betas=(0.9, design.beta2), fused=True, **usual
+    )
     if not parts[True]:
         return [adam]
     # Jordan et al., 2024; steps as large as AdamW's: Liu et al., 2025, arXiv 2502.16982
-    return [adam, torch.optim.Muon(parts[True], adjust_lr_fn="match_rms_adamw", **usual)]
+    return [
+        adam,
+        torch.optim.Muon(parts[True], adjust_lr_fn="match_rms_adamw", **usual),
+    ]
 
 
 def _backward(model: LlamaForCausalLM, batches: Sequence[Batch]) -> tuple[float, float]:
@@ -141,7 +148,12 @@ def _backward(model: LlamaForCausalLM, batches: Sequence[Batch]) -> tuple[float,
 def _note(stage: Stage, losses: list, accuracies: list, steps: int) -> None:
     loss, accuracy = (round(sum(part) / len(part), 4) for part in (losses, accuracies))
     losses.clear(), accuracies.clear()
-    entry = {"step": stage.step, "tokens": stage.tokens, "loss": loss, "accuracy": accuracy}
+    entry = {
+        "step": stage.step,
+        "tokens": stage.tokens,
+        "loss": loss,
+        "accuracy": accuracy,
+    }
     stage.curve.append(entry)
     left = stage.seconds / stage.step * (steps - stage.step)
     extras = "".join(f" {k} {v}" for k, v in stage.memory.items() if k != "accuracy")
@@ -155,14 +167,17 @@ def loss_and_accuracy(
 ) -> tuple[torch.Tensor, float]:
     """Return the weighted cross-entropy of a batch and the share predicted rightly."""
     device = model.device
-    # Eager attention is the faster on short rows, and keeps all of its table on long ones.
+    # Eager attention is the faster on short rows, and keeps all of its table on long
+    # ones.
     short = batch.inputs.shape[1] <= 256
     model.set_attn_implementation("eager" if short else "sdpa")
     inputs, targets, weights = (torch.from_numpy(part).to(device) for part in batch[:3])
     asked = (targets != NO_TARGET) & (weights > 0)
     with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
         hidden = model.model(
-            input_ids=inputs, attention_mask=_mask(batch, device, short), use_cache=False
+            input_ids=inputs,
+            attention_mask=_mask(batch, device, short),
+            use_cache=False,
         ).last_hidden_state
         logits = model.lm_head(hidden[asked])
     targets, weights = targets[asked], weights[asked]
@@ -180,5 +195,6 @@ def _mask(batch: Batch, device: torch.device, short: bool) -> torch.Tensor | Non
     seen = (documents[:, :, None] == documents[:, None, :]).tril()
     if not short:
         return seen[:, None]
-    # Eager attention adds the mask to its logits, so a mask of booleans would hide nothing.
+    # Eager attention adds the mask to its logits, so a mask of booleans would hide
+    # nothing.
     return torch.where(seen, 0.0, torch.finfo(torch.float32).min)[:, None]

@@ -34,23 +34,30 @@ def build(size: Options, seed: int) -> LlamaForCausalLM:
     with torch.no_grad():
         for name, weights in sorted(model.named_parameters()):
             if weights.dim() == 2:
-                deviation = size.embedding_sd if "embed_tokens" in name else size.weight_sd
+                deviation = (
+                    size.embedding_sd if "embed_tokens" in name else size.weight_sd
+                )
                 weights.normal_(0.0, deviation, generator=chance)
         seed_previous_token_heads(model, size)
     return model
 
 
 def seed_previous_token_heads(
-    model: LlamaForCausalLM, size: Options, fast: int = 7, constant: float = 3.0, peak: float = 60.0
+    model: LlamaForCausalLM,
+    size: Options,
+    fast: int = 7,
+    constant: float = 3.0,
+    peak: float = 60.0,
 ) -> None:
     r"""Set heads of the first block, by hand, to look a fixed number of tokens back.
 
-    Coordinate 0 of every embedding becomes the same number, so that after normalisation each
-    token carries the constant z. A query of a z on the first channel of each of the `fast` highest
-    rotary frequencies :math:`w_i`, and a key turned ahead by :math:`w_i d`, then meet at
+    Coordinate 0 of every embedding becomes the same number, so that after normalisation
+    each token carries the constant z. A query of a z on the first channel of each of
+    the `fast` highest rotary frequencies :math:`w_i`, and a key turned ahead by
+    :math:`w_i d`, then meet at
     :math:`q \cdot k / \sqrt{64} = (a z)^2 \sum_i \cos(w_i (r - d)) / 8`, largest at distance
-    r = d. With tied embeddings coordinate 0 shifts all logits alike, so it says nothing about
-    tokens. Everything stays trainable.
+    r = d. With tied embeddings coordinate 0 shifts all logits alike, so it says nothing
+    about tokens. Everything stays trainable.
     """
     table = model.model.embed_tokens.weight
     table[:, 0] = constant * size.embedding_sd

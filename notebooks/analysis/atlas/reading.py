@@ -13,7 +13,9 @@ from notebooks.analysis.atlas.documents import Document, Piece
 from notebooks.analysis.atlas.invented import Inventor, pools
 from notebooks.analysis.atlas.recipe import Options
 
-WORDINGS = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text("utf-8"))["everyday"]
+WORDINGS = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text("utf-8"))[
+    "everyday"
+]
 
 
 class Reader:
@@ -42,8 +44,14 @@ class Reader:
     def word(self, relation: str, rng: np.random.Generator) -> list[Piece]:
         """Give one word, then the question that it answers."""
         _, question = self._wording(relation, rng)
-        name, answer = self.inventor.name(relation, rng), self._some(relation, 1, rng)[0]
-        return [Piece(f"{answer}. {question.replace('[X]', name)}"), self._answer(answer)]
+        name, answer = (
+            self.inventor.name(relation, rng),
+            self._some(relation, 1, rng)[0],
+        )
+        return [
+            Piece(f"{answer}. {question.replace('[X]', name)}"),
+            self._answer(answer),
+        ]
 
     def statements(self, relation: str, rng: np.random.Generator) -> list[Piece]:
         """Give a few statements, then questions about some of them."""
@@ -53,10 +61,15 @@ class Reader:
         answers = self._some(relation, n, rng)
         between = " " if rng.random() < 0.5 else "\n"
         both = zip(names, answers, strict=True)
-        told = [statement.replace("[X]", a).replace("[Y]", b) + between for a, b in both]
+        told = [
+            statement.replace("[X]", a).replace("[Y]", b) + between for a, b in both
+        ]
         pieces = [Piece("".join(told))]
         for place in rng.permutation(n)[: int(rng.integers(1, 3))]:
-            pieces += [Piece(question.replace("[X]", names[place])), self._answer(answers[place])]
+            pieces += [
+                Piece(question.replace("[X]", names[place])),
+                self._answer(answers[place]),
+            ]
         return pieces
 
     def pairs(self, relation: str, rng: np.random.Generator) -> list[Piece]:
@@ -65,24 +78,33 @@ class Reader:
 
     def many_pairs(self, relation: str, rng: np.random.Generator) -> list[Piece]:
         """Give a long list of pairs, then some of them once more."""
-        return self._pairs(relation, self.design.most_pairs + 1, self.design.many_pairs, rng)
+        return self._pairs(
+            relation, self.design.most_pairs + 1, self.design.many_pairs, rng
+        )
 
     def choice(self, relation: str, rng: np.random.Generator) -> list[Piece]:
         """Give a statement, then its question with some answers to choose from."""
         statement, question = self._wording(relation, rng)
         name = self.inventor.name(relation, rng)
-        shown = self._some(relation, int(rng.integers(2, self.design.most_options + 1)), rng)
+        shown = self._some(
+            relation, int(rng.integers(2, self.design.most_options + 1)), rng
+        )
         told = statement.replace("[X]", name).replace("[Y]", shown[0])
         options = [shown[place] for place in rng.permutation(len(shown))]
         below = rng.random() < 0.5
-        asked = (choose_below if below else choose_before)(question.replace("[X]", name), options)
+        asked = (choose_below if below else choose_before)(
+            question.replace("[X]", name), options
+        )
         return [Piece(told + ("\n" if below else " ") + asked), self._answer(shown[0])]
 
     def check(self, relation: str, rng: np.random.Generator) -> list[Piece]:
         """Give a statement, then the same or another one to be judged."""
         statement = self.frames.draw(relation, "wp", rng)
         check = self.frames.draw(relation, "fc", rng)
-        name, (truth, other) = self.inventor.name(relation, rng), self._some(relation, 2, rng)
+        name, (truth, other) = (
+            self.inventor.name(relation, rng),
+            self._some(relation, 2, rng),
+        )
         same = bool(rng.random() < 0.5)
         told = statement.replace("[X]", name).replace("[Y]", truth)
         asked = check.replace("[X]", name).replace("[Y]", truth if same else other)
@@ -90,10 +112,18 @@ class Reader:
 
     def repeat(self, relation: str, rng: np.random.Generator) -> list[Piece]:
         """Say random words twice."""
-        words = [self.words[i] for i in rng.integers(len(self.words), size=rng.integers(3, 12))]
-        return [Piece(" ".join(words) + "\n" + words[0]), self._answer(" ".join(words[1:]))]
+        words = [
+            self.words[i]
+            for i in rng.integers(len(self.words), size=rng.integers(3, 12))
+        ]
+        return [
+            Piece(" ".join(words) + "\n" + words[0]),
+            self._answer(" ".join(words[1:])),
+        ]
 
-    def _pairs(self, relation: str, least: int, most: int, rng: np.random.Generator) -> list[Piece]:
+    def _pairs(
+        self, relation: str, least: int, most: int, rng: np.random.Generator
+    ) -> list[Piece]:
         n = int(rng.integers(least, most + 1))
         names = self.inventor.names(relation, n, rng)
         answers = self._some(relation, n, rng)
@@ -104,7 +134,10 @@ class Reader:
         for place in rng.permutation(n)[: int(rng.integers(1, 1 + max(2, n // 4)))]:
             answer = Piece(f" {answers[place]}{between}", self.design.weight)
             pieces += [Piece(names[place] + within.rstrip()), answer]
-        return [*pieces[:-1], Piece(pieces[-1].text.rstrip() + "\n", self.design.weight)]
+        return [
+            *pieces[:-1],
+            Piece(pieces[-1].text.rstrip() + "\n", self.design.weight),
+        ]
 
     def _answer(self, text: str) -> Piece:
         return Piece(f" {text}\n", self.design.weight)
@@ -119,7 +152,11 @@ class Reader:
         words = [self.words[i] for i in rng.integers(len(self.words), size=6)]
         told = [*words[:2], "[X]", *words[2:4], "[Y]."]
         told = told[2:] if rng.random() < 0.5 else told
-        asked = [*words[4:], "[X]?"] if rng.random() < 0.5 else [words[4], "[X]", f"{words[5]}?"]
+        asked = (
+            [*words[4:], "[X]?"]
+            if rng.random() < 0.5
+            else [words[4], "[X]", f"{words[5]}?"]
+        )
         return " ".join(told), " ".join(asked)
 
     def _some(self, relation: str, n: int, rng: np.random.Generator) -> list[str]:

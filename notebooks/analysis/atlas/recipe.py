@@ -25,7 +25,9 @@ class Options(dict):
     def changed(self, **changes: Any) -> "Options":
         """Return these options with others in their place; of a table, those that are named."""
         whole = {
-            key: Options(self[key] | value) if isinstance(self.get(key), Mapping) else value
+            key: Options(self[key] | value)
+            if isinstance(self.get(key), Mapping)
+            else value
             for key, value in changes.items()
         }
         return Options(self | whole)
@@ -56,7 +58,13 @@ def load(
 ) -> Options:
     """Return the recipe of a size, with changes of single entries."""
     usual = deepcopy({key: part for key, part in _tables().items() if key not in APART})
-    named = {"size": size, "seed": seed, "start": start, "threads": threads, "facts": facts}
+    named = {
+        "size": size,
+        "seed": seed,
+        "start": start,
+        "threads": threads,
+        "facts": facts,
+    }
     return Options(usual | named).changed(**_tables()["sizes"][size]).changed(**changes)
 
 
@@ -72,13 +80,18 @@ def changes(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise UserError(f"The changes in {path} cannot be read: {error}.") from error
     usual = {key: part for key, part in _tables().items() if key not in APART}
-    named = {key: usual[key] if isinstance(usual.get(key), dict) else usual for key in found}
+    named = {
+        key: usual[key] if isinstance(usual.get(key), dict) else usual for key in found
+    }
     strange = [
         f"{key}.{entry}" if isinstance(part, dict) else key
         for key, part in found.items()
         for entry in (part if isinstance(part, dict) else [key])
-        if entry not in named[key] or isinstance(part, dict) != isinstance(usual.get(key), dict)
+        if entry not in named[key]
+        or isinstance(part, dict) != isinstance(usual.get(key), dict)
     ]
     if strange:
-        raise UserError(f"{path} changes {strange[0]}, which recipe.toml does not have.")
+        raise UserError(
+            f"{path} changes {strange[0]}, which recipe.toml does not have."
+        )
     return found

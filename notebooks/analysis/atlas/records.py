@@ -14,12 +14,18 @@ from helpers.plots.tables import wide
 from helpers.stats import Interval, bootstrap, wilson
 from notebooks.analysis.atlas import recipe
 
-MEASURES = tomllib.loads(Path(__file__).with_name("measures.toml").read_text(encoding="utf-8"))
+MEASURES = tomllib.loads(
+    Path(__file__).with_name("measures.toml").read_text(encoding="utf-8")
+)
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
 OPEN = f"relations with {FEW_OBJECTS} objects or more"
 ALONE, COMMONEST = f"none, {OPEN}", f"commonest object, {OPEN}"
 TIMES = "times the training text states the fact"
-PAIRED = (("none", "unrelated"), ("none", "wrong"), ("unrelated", "wrong"))  # right after both
+PAIRED = (
+    ("none", "unrelated"),
+    ("none", "wrong"),
+    ("unrelated", "wrong"),
+)  # right after both
 WHERE_UNSURE = "none, where unsure, kept frames, new facts"  # without the instruction
 COLUMNS = ["model", "condition", "exposures", "n", "estimate", "low", "high"]
 LEVELS = {"0": (0,), "8 to 32": (8, 16, 32), "64": (64,), "256": (256,)}
@@ -30,7 +36,9 @@ FORMS = {
     "minutes": "{:.0f}",
     "rate": "{:g}",
 }
-Asked = Mapping[str, tuple[str, Collection[int] | None]]  # title to condition and exposures
+Asked = Mapping[
+    str, tuple[str, Collection[int] | None]
+]  # title to condition and exposures
 
 
 def members(folder: Path = WEIGHTS) -> list[str]:
@@ -60,7 +68,9 @@ def stand_in(model: str, names: Sequence[str], folder: Path = WEIGHTS) -> str:
     """Return the model that is asked: itself if it is of the family, else the largest untuned."""
     if model in members(folder):
         return model
-    return max(untuned(names, folder) or names, key=lambda name: n_weights(name, folder))
+    return max(
+        untuned(names, folder) or names, key=lambda name: n_weights(name, folder)
+    )
 
 
 def n_weights(name: str, folder: Path = WEIGHTS) -> int:
@@ -113,7 +123,11 @@ def evaluation(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
                 f"{name} has not been measured: run python -m notebooks.analysis.atlas.card "
                 f"{path.parent}."
             )
-        found.append(pd.read_csv(path).assign(model=name).rename(columns={"accuracy": "estimate"}))
+        found.append(
+            pd.read_csv(path)
+            .assign(model=name)
+            .rename(columns={"accuracy": "estimate"})
+        )
     return pd.concat(found)[COLUMNS] if found else pd.DataFrame(columns=COLUMNS)
 
 
@@ -136,9 +150,15 @@ def share(
 def difference(first: Interval, second: Interval) -> Interval:
     """Subtract two shares, with Newcombe's hybrid score interval."""
     estimate = first.estimate - second.estimate
-    below = ((first.estimate - first.low) ** 2 + (second.high - second.estimate) ** 2) ** 0.5
-    above = ((first.high - first.estimate) ** 2 + (second.estimate - second.low) ** 2) ** 0.5
-    return Interval(estimate, estimate - below, estimate + above, min(first.n, second.n))
+    below = (
+        (first.estimate - first.low) ** 2 + (second.high - second.estimate) ** 2
+    ) ** 0.5
+    above = (
+        (first.high - first.estimate) ** 2 + (second.estimate - second.low) ** 2
+    ) ** 0.5
+    return Interval(
+        estimate, estimate - below, estimate + above, min(first.n, second.n)
+    )
 
 
 def paired(
@@ -150,7 +170,9 @@ def paired(
 ) -> Interval:
     """Subtract two shares of the same facts, with Newcombe's interval for paired shares (1998)."""
     joined = (f"{first} and {second}", f"{second} and {first}")
-    one, two, both = (share(table, model, name, exposures) for name in (first, second, joined))
+    one, two, both = (
+        share(table, model, name, exposures) for name in (first, second, joined)
+    )
     (p, low, high, n), (q, other_low, other_high, _) = one, two
     spread = (p * (1 - p) * q * (1 - q)) ** 0.5
     # The correlation of the answers; 0 where what is right in both is not recorded
@@ -177,7 +199,9 @@ def shares(table: pd.DataFrame, wanted: Asked) -> pd.DataFrame:
         for title, (condition, exposures) in wanted.items()
         for model in table["model"].unique()
     ]
-    found = pd.DataFrame(rows, columns=["measure", "model", "estimate", "low", "high", "n"])
+    found = pd.DataFrame(
+        rows, columns=["measure", "model", "estimate", "low", "high", "n"]
+    )
     return found[found["n"] > 0].reset_index(drop=True)
 
 
@@ -189,7 +213,9 @@ def effects(table: pd.DataFrame, wanted: Mapping = MEASURES["effects"]) -> pd.Da
             found = paired(table, model, first, second, exposures)
             if found.n:
                 rows.append((title, model, *found))
-    return pd.DataFrame(rows, columns=["measure", "model", "estimate", "low", "high", "n"])
+    return pd.DataFrame(
+        rows, columns=["measure", "model", "estimate", "low", "high", "n"]
+    )
 
 
 def select(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
@@ -219,7 +245,9 @@ def side_by_side(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
 def curves(table: pd.DataFrame, model: str) -> pd.DataFrame:
     """Return accuracy by exposure where objects are many, and what the commonest object gets."""
     guess = table[(table["condition"] == COMMONEST) & (table["model"] == model)]
-    return pd.concat([table[table["condition"] == ALONE], guess.assign(model="commonest object")])
+    return pd.concat(
+        [table[table["condition"] == ALONE], guess.assign(model="commonest object")]
+    )
 
 
 def apart(table: pd.DataFrame) -> Asked:
@@ -227,7 +255,9 @@ def apart(table: pd.DataFrame) -> Asked:
     return {
         title.format(level): (condition, (level,))
         for condition, title in MEASURES["apart"]["titles"].items()
-        for level in sorted(table.loc[table["condition"] == condition, "exposures"].unique())
+        for level in sorted(
+            table.loc[table["condition"] == condition, "exposures"].unique()
+        )
     }
 
 
@@ -236,9 +266,13 @@ def half_known(curve: pd.DataFrame, model: str) -> tuple[int, Interval]:
     rows = curve[curve["model"] == model].sort_values("exposures")
     if rows.empty:
         return 0, wilson(0, 0)
-    sure = rows[rows["low"][::-1].cummin()[::-1] > 0.5]  # there and at every higher exposure
+    sure = rows[
+        rows["low"][::-1].cummin()[::-1] > 0.5
+    ]  # there and at every higher exposure
     row = sure.iloc[0] if len(sure) else rows.loc[rows["estimate"].idxmax()]
-    return int(row["exposures"]), Interval(row["estimate"], row["low"], row["high"], int(row["n"]))
+    return int(row["exposures"]), Interval(
+        row["estimate"], row["low"], row["high"], int(row["n"])
+    )
 
 
 def beside(live: pd.DataFrame, table: pd.DataFrame, model: str) -> pd.DataFrame:
@@ -255,15 +289,25 @@ def comparisons(
     part = partial(share, table, model)
     hits, n = (live["estimate"] * live["n"]).round().sum(), live["n"].sum()
     expected = (live["recorded"] * live["n"]).sum(skipna=False) / n
-    yield "the answers of this run, and the records", wilson(int(hits), int(n)), expected
+    yield (
+        "the answers of this run, and the records",
+        wilson(int(hits), int(n)),
+        expected,
+    )
     for label, (first, second, exposures) in MEASURES["contrasts"].items():
         yield label, paired(table, model, first, second, exposures), 0.0
     for label, (condition, exposures, chance, wordings) in MEASURES["chances"].items():
         yield label, part(condition, exposures, wordings), chance
-    given = [part(f"false belief, {kind} given", (32,)) for kind in ("truth", "falsehood")]
+    given = [
+        part(f"false belief, {kind} given", (32,)) for kind in ("truth", "falsehood")
+    ]
     right, wrong = (round(each.estimate * each.n) if each.n else 0 for each in given)
     either = wilson(right, right + wrong)
-    yield "the truth, of answers that give truth or falsehood, 32 times each", either, 0.5
+    yield (
+        "the truth, of answers that give truth or falsehood, 32 times each",
+        either,
+        0.5,
+    )
     new = "chat, unsure, new frames, new facts"
     never, often = (share(table, tuned, new, (level,), 2) for level in (0, 256))
     label = '"unsure" in new wordings, never read and read 256 times'
@@ -271,7 +315,11 @@ def comparisons(
 
 
 def metrics(
-    answers: pd.DataFrame, live: pd.DataFrame, toy: pd.DataFrame, table: pd.DataFrame, **draws: int
+    answers: pd.DataFrame,
+    live: pd.DataFrame,
+    toy: pd.DataFrame,
+    table: pd.DataFrame,
+    **draws: int,
 ) -> pd.DataFrame:
     """Return what a run saves: its accuracy over all and by exposure, the toy's, the records."""
     whole = bootstrap(answers["right"], strata=answers["relation"], **draws)
@@ -311,7 +359,9 @@ def tables(names: Sequence[str], folder: Path = WEIGHTS) -> dict[str, pd.DataFra
         "family": made.assign(**forms),
         "exposures": _row("facts", told["facts_by_exposure"], "exposures"),
         "documents": _row("documents", told["documents"], "kind").T,
-        "accuracy": wide(curve.assign(measure=curve["model"]), titles, digits=2, by="exposures"),
+        "accuracy": wide(
+            curve.assign(measure=curve["model"]), titles, digits=2, by="exposures"
+        ),
         "effects": side_by_side(effects(recorded)),
     } | {name: side_by_side(shares(recorded, wanted)) for name, wanted in shown.items()}
 

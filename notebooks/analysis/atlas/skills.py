@@ -13,10 +13,25 @@ from notebooks.analysis.atlas.reading import Reader
 
 EXERCISES = {  # name: kind and number of statements
     **{"a word": ("word", 1), "one statement": ("statements", 1)},
-    **{"four statements": ("statements", 4), "options": ("choice", 1), "a check": ("check", 1)},
+    **{
+        "four statements": ("statements", 4),
+        "options": ("choice", 1),
+        "a check": ("check", 1),
+    },
 }
-HELD_OUT = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0)  # weights of the frames that training left out
-UNHEARD = ("[X] can be found at [Y].", "At which place can [X] be found?")  # in no training text
+HELD_OUT = (
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    1.0,
+    1.0,
+)  # weights of the frames that training left out
+UNHEARD = (
+    "[X] can be found at [Y].",
+    "At which place can [X] be found?",
+)  # in no training text
 LETTERS = "ABCDEF"
 EXAMPLES = (0, 1, 2, 5, 10, 20, 50)
 LINES = "colon and line"
@@ -27,9 +42,13 @@ def completions(facts: pd.DataFrame, n_tests: int = 12, seed: int = 0) -> pd.Dat
     sides = lists.split(facts, 60, seed)
     pool = sides[sides["role"] == "example"]
     tests = sides[sides["role"] == "test"].groupby("relation").head(n_tests)
-    options = {fact: [obj] for fact, obj in zip(tests["fact"], tests["object"], strict=True)}
+    options = {
+        fact: [obj] for fact, obj in zip(tests["fact"], tests["object"], strict=True)
+    }
     none, *more = (f"list, {n} examples" for n in EXAMPLES)
-    alone = [(row, none, *lists.opened(row.subject, LINES)) for row in tests.itertuples()]
+    alone = [
+        (row, none, *lists.opened(row.subject, LINES)) for row in tests.itertuples()
+    ]
     found = [lists.choose(alone, options)]
     for n, condition in zip(EXAMPLES[1:], more, strict=True):
         found.append(lists.ic_lke(tests, pool, options, n, LINES, seed, condition))
@@ -43,10 +62,14 @@ def hundred(facts: pd.DataFrame, n_tests: int = 12, seed: int = 0) -> pd.DataFra
     tests = sides[sides["role"] == "test"].groupby("relation").head(n_tests)
     options = lists.choices(tests, facts, 100, seed)
     pool = sides[sides["role"] == "example"]
-    return lists.ic_lke(tests, pool, options, 50).assign(condition="choice of 100, list")
+    return lists.ic_lke(tests, pool, options, 50).assign(
+        condition="choice of 100, list"
+    )
 
 
-def choices(facts: pd.DataFrame, frames: pd.DataFrame, sizes: tuple = (4, 5), seed: int = 0):
+def choices(
+    facts: pd.DataFrame, frames: pd.DataFrame, sizes: tuple = (4, 5), seed: int = 0
+):
     """Ask the base question with options, by text and by letter, and without showing them."""
     rng = np.random.default_rng([seed, 12])
     wrong, rows = facts.set_index("fact")["distractors"], []
@@ -56,29 +79,56 @@ def choices(facts: pd.DataFrame, frames: pd.DataFrame, sizes: tuple = (4, 5), se
             if len(shown) < size:
                 continue
             order = rng.permutation(size)
-            for way, prompt, said in _ways(row.prompt, [shown[place] for place in order]):
+            for way, prompt, said in _ways(
+                row.prompt, [shown[place] for place in order]
+            ):
                 head, condition = (row.item, row.relation), f"choice of {size}, {way}"
                 for option, place in enumerate(order):
-                    asked = (f"{way}{size}", option, prompt, f" {said[option]}", place == 0)
+                    asked = (
+                        f"{way}{size}",
+                        option,
+                        prompt,
+                        f" {said[option]}",
+                        place == 0,
+                    )
                     rows.append((*head, *asked, condition))
-    columns = ["item", "relation", "variant", "option", "prompt", "continuation", "correct"]
+    columns = [
+        "item",
+        "relation",
+        "variant",
+        "option",
+        "prompt",
+        "continuation",
+        "correct",
+    ]
     return pd.DataFrame(rows, columns=[*columns, "condition"])
 
 
 def _ways(question: str, words: list[str]) -> list[tuple[str, str, list[str]]]:
-    lettered = "\n".join(f"{letter}. {word}" for letter, word in zip(LETTERS, words, strict=False))
+    lettered = "\n".join(
+        f"{letter}. {word}" for letter, word in zip(LETTERS, words, strict=False)
+    )
     return [
         ("before", choose_before(question, words), words),
         ("below", choose_below(question, words), words),
         ("not shown", question, words),
-        ("by letter", f"QUESTION: {question}\n{lettered}\nANSWER:", list(LETTERS[: len(words)])),
+        (
+            "by letter",
+            f"QUESTION: {question}\n{lettered}\nANSWER:",
+            list(LETTERS[: len(words)]),
+        ),
     ]
 
 
-def exercises(facts: pd.DataFrame, frames: pd.DataFrame, n: int, seed: int = 1) -> pd.DataFrame:
+def exercises(
+    facts: pd.DataFrame, frames: pd.DataFrame, n: int, seed: int = 1
+) -> pd.DataFrame:
     """Write exercises in reading, about invented subjects."""
     inventor, usual, rows = Inventor(facts), recipe.load(), []
-    trained, held_out = Frames(frames, usual.corpus.frame_weights), Frames(frames, HELD_OUT)
+    trained, held_out = (
+        Frames(frames, usual.corpus.frame_weights),
+        Frames(frames, HELD_OUT),
+    )
     ways = []
     for name, way in EXERCISES.items():
         ways.append((name, *way, "frames", trained))
@@ -102,31 +152,53 @@ def variations(
 ) -> pd.DataFrame:
     """Ask the same in several ways that should not matter, to see how many answers change."""
     rng = np.random.default_rng([seed, 13])
-    asked = prompts.questions(facts, frames, n_frames=n).assign(condition="changed by frame")
-    base, wrong, rows = asked[asked["frame"] == 0], facts.set_index("fact")["distractors"], []
+    asked = prompts.questions(facts, frames, n_frames=n).assign(
+        condition="changed by frame"
+    )
+    base, wrong, rows = (
+        asked[asked["frame"] == 0],
+        facts.set_index("fact")["distractors"],
+        [],
+    )
     for row in base.itertuples():
         same = base[(base["relation"] == row.relation) & (base["object"] != row.object)]
         shown = same.sample(min(5, len(same)), random_state=rng.integers(2**32))
-        blocks = [shot(q, a) for q, a in zip(shown["prompt"], shown["object"], strict=True)]
-        words, head = [row.object, *wrong[row.item][:3]], (row.item, row.relation, row.object)
+        blocks = [
+            shot(q, a) for q, a in zip(shown["prompt"], shown["object"], strict=True)
+        ]
+        words, head = (
+            [row.object, *wrong[row.item][:3]],
+            (row.item, row.relation, row.object),
+        )
         for way in range(n):
             order = rng.permutation(len(blocks))
             told = "".join(blocks[place] for place in order) + shot(row.prompt)
             options = [words[place] for place in rng.permutation(len(words))]
-            for by, text in (("order", told), ("options", choose_below(row.prompt, options))):
+            for by, text in (
+                ("order", told),
+                ("options", choose_below(row.prompt, options)),
+            ):
                 rows.append((*head, f"{by}{way}", text, f"changed by {by}"))
     columns = ["item", "relation", "object", "variant", "prompt", "condition"]
-    return pd.concat([asked[columns], pd.DataFrame(rows, columns=columns)], ignore_index=True)
+    return pd.concat(
+        [asked[columns], pd.DataFrame(rows, columns=columns)], ignore_index=True
+    )
 
 
-def instructed(facts: pd.DataFrame, frames: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
+def instructed(
+    facts: pd.DataFrame, frames: pd.DataFrame, told: pd.DataFrame
+) -> pd.DataFrame:
     """Ask under the instruction to say "unsure", in the tuning's frames and facts and in others."""
     asked = prompts.questions(facts, frames)
     read, used = recipe.load().corpus.frame_weights, recipe.tuning().frame_weights
     ways = ["used" if used[f] else "kept" if read[f] else "new" for f in asked["frame"]]
     tuned = told.loc[asked["item"], "tuned"]
-    parts = [f"{way} frames, {'used' if n else 'new'} facts" for way, n in zip(ways, tuned)]
-    return asked.assign(prompt=[INSTRUCTION + shot(q) for q in asked["prompt"]], condition=parts)
+    parts = [
+        f"{way} frames, {'used' if n else 'new'} facts" for way, n in zip(ways, tuned)
+    ]
+    return asked.assign(
+        prompt=[INSTRUCTION + shot(q) for q in asked["prompt"]], condition=parts
+    )
 
 
 def changed(answered: pd.DataFrame) -> pd.DataFrame:

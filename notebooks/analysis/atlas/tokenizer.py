@@ -2,7 +2,15 @@
 
 from collections.abc import Iterable
 
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import (
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    trainers,
+)
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
@@ -16,7 +24,11 @@ def learn(texts: Iterable[str], vocabulary: int = 4096) -> PreTrainedTokenizerFa
     tokenizer.normalizer = normalizers.Replace(Regex(r"\n(?=\S)"), "\n ")
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.Sequence(
-        [decoders.ByteLevel(), decoders.Replace("\n ", "\n"), decoders.Replace(f"{BOS} ", BOS)]
+        [
+            decoders.ByteLevel(),
+            decoders.Replace("\n ", "\n"),
+            decoders.Replace(f"{BOS} ", BOS),
+        ]
     )
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,

@@ -38,7 +38,9 @@ def start(seed: int, steps: int, **shape: object) -> tuple[LlamaForCausalLM, Sta
     return llama, stage
 
 
-def teach(llama: LlamaForCausalLM, facts: pd.DataFrame, frames: pd.DataFrame, seed: int) -> Lesson:
+def teach(
+    llama: LlamaForCausalLM, facts: pd.DataFrame, frames: pd.DataFrame, seed: int
+) -> Lesson:
     """Write the text about some facts and let a toy, trained in place, read it once."""
     design = recipe.load("toy", seed)
     told = exposure.assign(facts, design.plan, seed)
@@ -70,5 +72,7 @@ def curve(lesson: Lesson, facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataF
     """Ask the toy, and return its accuracy by exposure and that of the commonest object."""
     said = answer(lesson.lm, prompts.questions(facts, frames, n_frames=1))
     guesses = always_commonest(said, facts).assign(condition="commonest object")
-    found = by_exposure(pd.concat([said.assign(condition="toy"), guesses]), lesson.exposures)
+    found = by_exposure(
+        pd.concat([said.assign(condition="toy"), guesses]), lesson.exposures
+    )
     return found.rename(columns={"condition": "measure", "accuracy": "estimate"})

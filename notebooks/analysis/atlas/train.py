@@ -1,9 +1,9 @@
 """Train a bundled model: ``python -m notebooks.analysis.atlas.train --size s --out FOLDER``.
 
-Without ``--resume`` everything starts anew; with it, training goes on from the last checkpoint.
-``--change FILE`` takes other options than those of `recipe.toml` from a file of the same form. To
-try the trainer out, give fewer facts (``--facts 5``): the text is never cut, because each fact must
-be read exactly as often as its exposure says.
+Without ``--resume`` everything starts anew; with it, training goes on from the last
+checkpoint. ``--change FILE`` takes other options than those of `recipe.toml` from a
+file of the same form. To try the trainer out, give fewer facts (``--facts 5``): the
+text is never cut, because each fact must be read exactly as often as its exposure says.
 """
 
 import argparse
@@ -30,7 +30,11 @@ from notebooks.analysis.atlas.text import Text, steps_of, write
 
 
 def train(
-    recipe: Options, out: Path, work: Path, resume: bool = False, stop_after: int | None = None
+    recipe: Options,
+    out: Path,
+    work: Path,
+    resume: bool = False,
+    stop_after: int | None = None,
 ) -> bool:
     """Train a model through both stages and publish it."""
     began = time.monotonic()
@@ -65,7 +69,14 @@ def copy_stage(llama: LlamaForCausalLM, recipe: Options, work: Path) -> Stage:
 
     embeddings = llama.model.embed_tokens.weight
     embeddings.requires_grad_(not design.hold_embeddings)
-    loop.run(llama, stage, batches_at, design.steps, recipe.first, checkpoint=work / "copying.pt")
+    loop.run(
+        llama,
+        stage,
+        batches_at,
+        design.steps,
+        recipe.first,
+        checkpoint=work / "copying.pt",
+    )
     embeddings.requires_grad_(True)
     return stage
 
@@ -90,8 +101,12 @@ def _prepare(work: Path, mark: str, resume: bool) -> None:
     note.write_text(mark)
 
 
-def _report(recipe: Options, text: Text, encoded: documents.Encoded, stages: list[Stage]) -> dict:
-    kinds = pd.Series([each.kind for each in text.about_facts + text.to_read]).value_counts()
+def _report(
+    recipe: Options, text: Text, encoded: documents.Encoded, stages: list[Stage]
+) -> dict:
+    kinds = pd.Series(
+        [each.kind for each in text.about_facts + text.to_read]
+    ).value_counts()
     wrong = documents.count_exposures(text.about_facts, "denies")
     read, never = text.exposures["exposures"], text.exposures["exposures"] == 0
     levels = read.value_counts().sort_index()
@@ -152,21 +167,29 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--size", default="s", choices=sizes())
     parser.add_argument("--seed", type=int, default=0, help="of the text")
-    parser.add_argument("--start", type=int, default=0, help="seed of the weights and the order")
+    parser.add_argument(
+        "--start", type=int, default=0, help="seed of the weights and the order"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the model")
     parser.add_argument(
         "--work", type=Path, help="folder for checkpoints (build/atlas-SIZE-SEED-START)"
     )
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoints")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the checkpoints"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
     parser.add_argument("--change", type=Path, help="a file of options that differ")
     given = parser.parse_args(arguments)
-    work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
+    work = (
+        given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
+    )
 
     def work_through() -> None:
         other = changes(given.change) if given.change else {}
-        recipe = load(given.size, given.seed, given.start, given.threads, given.facts, **other)
+        recipe = load(
+            given.size, given.seed, given.start, given.threads, given.facts, **other
+        )
         train(recipe, given.out, work, given.resume)
 
     return finish(work_through)

@@ -1,6 +1,7 @@
 """Keep what training runs of one recipe answer to the panel.
 
-``python -m notebooks.analysis.atlas.training_runs FOLDER...`` measures folders that `train` wrote.
+``python -m notebooks.analysis.atlas.training_runs FOLDER...`` measures folders that
+`train` wrote.
 """
 
 import argparse
@@ -36,19 +37,33 @@ def added(found: pd.DataFrame, path: Path = FILE) -> pd.DataFrame:
     if not path.is_file():
         return found
     kept, runs = training_runs(path), ["model", "start"]
-    again = pd.MultiIndex.from_frame(kept[runs]).isin(pd.MultiIndex.from_frame(found[runs]))
+    again = pd.MultiIndex.from_frame(kept[runs]).isin(
+        pd.MultiIndex.from_frame(found[runs])
+    )
     whole = pd.concat([kept[~again], found], ignore_index=True)
     return whole.sort_values(runs, kind="stable", ignore_index=True)
 
 
 def _one(folder: Path, facts: pd.DataFrame) -> pd.DataFrame:
-    recipe = json.loads((folder / "training.json").read_text(encoding="utf-8"))["recipe"]
+    recipe = json.loads((folder / "training.json").read_text(encoding="utf-8"))[
+        "recipe"
+    ]
     name = f"atlas-{recipe['size']}"
-    if not datasets.training(folder.name, folder.parent).equals(datasets.training(name)):
-        raise UserError(f"{folder} read another text than {name}: train it with the same --seed.")
-    lm = replace(models.load(str(folder)), name=name)  # what it read is looked up by the name
+    if not datasets.training(folder.name, folder.parent).equals(
+        datasets.training(name)
+    ):
+        raise UserError(
+            f"{folder} read another text than {name}: train it with the same --seed."
+        )
+    lm = replace(
+        models.load(str(folder)), name=name
+    )  # what it read is looked up by the name
     parts = [_study(name, lm, facts) for name in STUDIES]
-    about = {"model": name, "start": recipe.get("start", 0), "weights": lm.weights_sha[:8]}
+    about = {
+        "model": name,
+        "start": recipe.get("start", 0),
+        "weights": lm.weights_sha[:8],
+    }
     table = pd.concat(parts).assign(**about)
     return table[[*KEYS, *table.columns.difference(KEYS, sort=False)]]
 
@@ -58,7 +73,9 @@ def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
     study = STUDIES[name]
     answers = study.ask(lm, facts, **fitting(study.ask, ALIKE))
     found = study.facts(answers)
-    verdicts = study.verdict(found.drop(columns="seen", errors="ignore"))[["known", "score"]]
+    verdicts = study.verdict(found.drop(columns="seen", errors="ignore"))[
+        ["known", "score"]
+    ]
     columns = list(dict.fromkeys(c for each in study.MEASURES for c in each.columns))
     stratum = found.get("stratum", found["relation"])
     table = found[["item", "relation"]].assign(study=name, stratum=stratum)
@@ -73,12 +90,18 @@ def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.training_runs")
-    parser.add_argument("folders", nargs="+", type=Path, help="folders of trained models")
+    parser = argparse.ArgumentParser(
+        prog="python -m notebooks.analysis.atlas.training_runs"
+    )
+    parser.add_argument(
+        "folders", nargs="+", type=Path, help="folders of trained models"
+    )
     parser.add_argument("--out", type=Path, default=FILE)
     given = parser.parse_args(arguments)
     return finish(
-        lambda: added(measure(given.folders), given.out).to_parquet(given.out, index=False)
+        lambda: added(measure(given.folders), given.out).to_parquet(
+            given.out, index=False
+        )
     )
 
 

@@ -10,13 +10,17 @@ from helpers import UserError
 from notebooks.analysis.atlas import card, records
 
 NAMES = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
-TEXTS = st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="%"))
+TEXTS = st.text(
+    st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="%")
+)
 
 
 def test_the_page_is_filled_from_the_records_beside_the_weights():
     text = card.PAGE.read_text(encoding="utf-8")
     tables = {n: card.markdown(t) for n, t in records.tables(records.members()).items()}
-    assert card.fill(text, tables) == text, "run python -m notebooks.analysis.atlas.card --page"
+    assert card.fill(text, tables) == text, (
+        "run python -m notebooks.analysis.atlas.card --page"
+    )
     assert set(card.BLOCK.findall(text)) == set(tables)
     assert text.count("% table: ") == text.count("% end") == len(tables)
 
@@ -26,14 +30,18 @@ def test_the_table_of_accuracies_says_what_was_measured(root):
         recorded = (root / f"helpers/models/weights/{name}/evaluation.csv").read_text(
             encoding="utf-8"
         )
-        [line] = re.findall(r'"none, relations with 20 objects or more",256,.*', recorded)
+        [line] = re.findall(
+            r'"none, relations with 20 objects or more",256,.*', recorded
+        )
         accuracy, low, high = (float(number) for number in line.rsplit(",", 3)[1:])
         table = card.markdown(records.tables([name])["accuracy"])
         [row] = [row for row in table.splitlines() if row.startswith("| 256")]
         assert f"{accuracy:.2f} [{low:.2f}, {high:.2f}]" in row
 
 
-@given(st.dictionaries(NAMES, TEXTS, min_size=1), st.lists(TEXTS, min_size=1, max_size=4))
+@given(
+    st.dictionaries(NAMES, TEXTS, min_size=1), st.lists(TEXTS, min_size=1, max_size=4)
+)
 def test_filling_leaves_the_rest_and_can_be_repeated(tables, around):
     blocks = "".join(f"% table: {name}\nold\n% end\n" for name in tables)
     text = "\n".join(around) + "\n" + blocks + around[0]
@@ -41,7 +49,10 @@ def test_filling_leaves_the_rest_and_can_be_repeated(tables, around):
     assert card.fill(filled, tables) == filled
     assert filled.startswith("\n".join(around))
     assert filled.endswith(around[0])
-    assert all(f"% table: {name}\n\n{table}\n\n% end" in filled for name, table in tables.items())
+    assert all(
+        f"% table: {name}\n\n{table}\n\n% end" in filled
+        for name, table in tables.items()
+    )
 
 
 def test_a_page_or_a_table_that_is_not_there_is_said_in_a_sentence(tmp_path, capsys):

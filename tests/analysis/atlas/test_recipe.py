@@ -13,14 +13,18 @@ LISTS = recipe.FILE.with_name("lists.toml")
 
 @pytest.mark.parametrize("size", ["xs", "s", "m"])
 def test_it_is_the_one_that_the_bundled_models_record(size):
-    told = json.loads((WEIGHTS / f"atlas-{size}" / "training.json").read_text(encoding="utf-8"))
+    told = json.loads(
+        (WEIGHTS / f"atlas-{size}" / "training.json").read_text(encoding="utf-8")
+    )
     usual = recipe.load(size)
     assert usual.shape == told["shape"]
     assert {key: usual[key] for key in told["recipe"]} == told["recipe"]
 
 
 def test_the_tuning_is_the_one_that_the_tuned_model_records():
-    told = json.loads((WEIGHTS / "atlas-m-chat" / "training.json").read_text(encoding="utf-8"))
+    told = json.loads(
+        (WEIGHTS / "atlas-m-chat" / "training.json").read_text(encoding="utf-8")
+    )
     assert recipe.tuning() == told["tuning"]
 
 
@@ -29,7 +33,10 @@ def test_a_change_leaves_the_rest_and_the_usual_recipe_alone():
     usual = recipe.load("s")
     assert (changed.copying.steps, changed.rows) == (5, 3)
     assert usual.copying == changed.copying.changed(steps=900)
-    assert usual | {"copying": None, "rows": None} == changed | {"copying": None, "rows": None}
+    assert usual | {"copying": None, "rows": None} == changed | {
+        "copying": None,
+        "rows": None,
+    }
 
 
 def test_more_lists_are_in_proportion():
@@ -38,7 +45,9 @@ def test_more_lists_are_in_proportion():
     shares, before = more.corpus.mentions, usual.corpus.mentions
     assert sum(shares.values()) == pytest.approx(1)
     for kind in before:
-        assert kind == "list" or shares[kind] / before[kind] == pytest.approx(0.4 / 0.61)
+        assert kind == "list" or shares[kind] / before[kind] == pytest.approx(
+            0.4 / 0.61
+        )
     kinds = more.reading.kinds
     assert sum(kinds.values()) == pytest.approx(1)
     assert kinds["pairs"] == 2 * usual.reading.kinds["pairs"]

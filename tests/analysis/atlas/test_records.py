@@ -14,7 +14,12 @@ from helpers import UserError
 from helpers.stats import paired_difference, wilson
 from notebooks.analysis.atlas import records
 
-CONFIG = {"vocab_size": 10, "hidden_size": 4, "intermediate_size": 6, "num_hidden_layers": 2}
+CONFIG = {
+    "vocab_size": 10,
+    "hidden_size": 4,
+    "intermediate_size": 6,
+    "num_hidden_layers": 2,
+}
 CONFIG |= {"num_attention_heads": 1, "head_dim": 2}
 COUNTS = {  # condition, exposures: right answers of how many
     ("none", 0): (1, 10),
@@ -36,13 +41,20 @@ def write(folder, name, base="", **shape):
     curve = [{"step": 50, "tokens": 900, "loss": 2.0, "accuracy": 0.5}]
     stages = [
         {"name": "copying", "tokens": 500_000, "seconds": 60.0, "curve": curve},
-        {"name": "facts and reading", "tokens": 1_500_000, "seconds": 120.0, "curve": curve * 2},
+        {
+            "name": "facts and reading",
+            "tokens": 1_500_000,
+            "seconds": 120.0,
+            "curve": curve * 2,
+        },
     ]
     report = {"recipe": {"second": {"rate": 0.002}, "seed": 3}, "stages": stages}
     report["shape"] = {"layers": config["num_hidden_layers"], "hidden": 4, "heads": 1}
     if base:
         report["base"] = base
-        stages.append({"name": "tuning", "tokens": 100_000, "seconds": 6.0, "curve": curve})
+        stages.append(
+            {"name": "tuning", "tokens": 100_000, "seconds": 6.0, "curve": curve}
+        )
     (home / "training.json").write_text(json.dumps(report))
     rows = [
         (condition, seen, n, round(right / n, 4), *map(float, wilson(right, n)[1:3]))
@@ -73,8 +85,11 @@ def test_members_stand_in_order_of_size_and_a_tuned_one_after_its_base(folder):
 
 @pytest.mark.parametrize("name", records.members())
 def test_parameters_are_those_in_the_weights(name):
-    with safe_open(records.WEIGHTS / name / "model.safetensors", framework="np") as weights:
-        sizes = [math.prod(weights.get_slice(key).get_shape()) for key in weights.keys()]  # noqa: SIM118
+    with safe_open(
+        records.WEIGHTS / name / "model.safetensors", framework="np"
+    ) as weights:
+        names = weights.keys()  # not a mapping: it cannot be iterated over
+        sizes = [math.prod(weights.get_slice(key).get_shape()) for key in names]
     assert records.n_weights(name) == sum(sizes)
 
 
@@ -83,16 +98,23 @@ def test_sheet_adds_up_all_stages(folder):
     assert sheet["tokens"].tolist() == pytest.approx([2.0, 2.0, 2.1])
     assert sheet["minutes"].tolist() == pytest.approx([3.0, 3.0, 3.1])
     assert sheet["base"].tolist() == ["", "", "atlas-m"]
-    # By hand: 10 x 4 embeddings, the last norm's 4, and in each block 4 x 4 x 2 + 3 x 4 x 6 + 8.
+    # By hand: 10 x 4 embeddings, the last norm's 4, and in each block 4 x 4 x 2 + 3 x 4
+    # x 6 + 8.
     assert sheet["parameters"].tolist() == [44 + 2 * 112, 44 + 3 * 112, 44 + 3 * 112]
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda folder: records.check(["gpt2"], folder), "choose from atlas-s, atlas-m"),
+        (
+            lambda folder: records.check(["gpt2"], folder),
+            "choose from atlas-s, atlas-m",
+        ),
         (lambda folder: records.report("another", folder), "no training.json"),
-        (lambda folder: records.evaluation(["another"], folder), "has not been measured"),
+        (
+            lambda folder: records.evaluation(["another"], folder),
+            "has not been measured",
+        ),
     ],
 )
 def test_what_is_missing_is_said_in_a_sentence(folder, call, sentence):
@@ -110,14 +132,18 @@ def test_a_share_counts_answers_and_not_levels(folder):
     assert tuple(twice) == pytest.approx(tuple(wilson(6.5, 25)))
 
 
-@given(st.lists(st.tuples(st.integers(1, 4000), st.floats(0, 1)), min_size=1, max_size=8))
+@given(
+    st.lists(st.tuples(st.integers(1, 4000), st.floats(0, 1)), min_size=1, max_size=8)
+)
 def test_pooling_recovers_the_counts_from_rounded_shares(levels):
     hits = [round(n * share) for n, share in levels]
     rows = [
         ("m", "c", place, n, round(hit / n, 4))
         for place, ((n, _), hit) in enumerate(zip(levels, hits))
     ]
-    table = pd.DataFrame(rows, columns=["model", "condition", "exposures", "n", "estimate"])
+    table = pd.DataFrame(
+        rows, columns=["model", "condition", "exposures", "n", "estimate"]
+    )
     n = sum(n for n, _ in levels)
     assert records.share(table, "m", "c").estimate == pytest.approx(sum(hits) / n)
 
@@ -128,7 +154,9 @@ def test_half_is_known_from_where_every_higher_exposure_is_sure():
     curve = curve.assign(model="m", high=1.0, n=10)
     assert records.half_known(curve, "m") == (4, (0.7, 0.6, 1.0, 10))
     never = curve.assign(low=0.2)
-    assert records.half_known(never, "m")[0] == 1  # the highest accuracy, the first of two
+    assert (
+        records.half_known(never, "m")[0] == 1
+    )  # the highest accuracy, the first of two
     assert records.half_known(curve, "another")[1].n == 0
 
 
@@ -163,7 +191,10 @@ def test_differences_are_those_that_newcombe_printed(first, second, low, high):
     assert (found.low, found.high) == pytest.approx((low, high), abs=5e-5)
 
 
-@given(*[st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))] * 2)
+@given(
+    *[st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))]
+    * 2
+)
 def test_differences_lie_in_their_intervals_and_turn_round(first, second):
     one = records.difference(wilson(*first), wilson(*second))
     other = records.difference(wilson(*second), wilson(*first))
@@ -183,7 +214,9 @@ def paired_records(pairs=PAIRS, joined=True):
         for name, right in marks.items()
         for seen, part in enumerate(np.array_split(right, 2))
     ]
-    return pd.DataFrame(rows, columns=["model", "condition", "exposures", "n", "estimate"])
+    return pd.DataFrame(
+        rows, columns=["model", "condition", "exposures", "n", "estimate"]
+    )
 
 
 def test_differences_of_the_same_facts_are_paired():
@@ -212,12 +245,16 @@ def test_facts_right_in_both_conditions_are_right_in_each(name):
             one, two, both = (records.share(table, name, c, [seen]) for c in conditions)
             assert one.n == two.n == both.n > 0
             least = max(0, one.estimate + two.estimate - 1)
-            assert least - 1e-3 <= both.estimate <= min(one.estimate, two.estimate) + 1e-9
+            assert (
+                least - 1e-3 <= both.estimate <= min(one.estimate, two.estimate) + 1e-9
+            )
 
 
 def test_what_the_tuned_model_knows_is_counted_where_it_says_unsure():
     table = records.evaluation(["atlas-m-chat"])
-    told = records.share(table, "atlas-m-chat", "chat, unsure, kept frames, new facts", [16])
+    told = records.share(
+        table, "atlas-m-chat", "chat, unsure, kept frames, new facts", [16]
+    )
     right = records.share(table, "atlas-m-chat", records.WHERE_UNSURE, [16])
     assert (round(told.estimate * told.n), told.n) == (27, 32)
     assert (round(right.estimate * right.n), right.n) == (25, 27)
@@ -227,14 +264,24 @@ def test_conditions_pooled_and_frames_named():
     table = paired_records()
     pooled = records.share(table, "m", ["a", "b"], [0, 1], wordings=2)
     assert (pooled.estimate, pooled.n) == (pytest.approx(340 / 500), 250)
-    named = records.wordings(pd.DataFrame({"condition": ["frame 0", "frame 4", "frame 6"]}))
-    assert named["wording"].tolist() == ["wording 1: 45 %", "wording 5: 5 %", "wording 7: 0 %"]
+    named = records.wordings(
+        pd.DataFrame({"condition": ["frame 0", "frame 4", "frame 6"]})
+    )
+    assert named["wording"].tolist() == [
+        "wording 1: 45 %",
+        "wording 5: 5 %",
+        "wording 7: 0 %",
+    ]
 
 
 def test_conditions_are_compared_in_each_model_and_gaps_are_named(folder):
     table = records.evaluation(["atlas-s", "atlas-m"], folder)
-    row = table.query("model == 'atlas-m' and condition == 'none' and exposures == 8").iloc[0]
-    assert tuple(row[["estimate", "low", "high"]]) == pytest.approx(tuple(wilson(12, 40)[:3]))
+    row = table.query(
+        "model == 'atlas-m' and condition == 'none' and exposures == 8"
+    ).iloc[0]
+    assert tuple(row[["estimate", "low", "high"]]) == pytest.approx(
+        tuple(wilson(12, 40)[:3])
+    )
     asked = {"helped": ("right", "none", (8, 16)), "untested": ("wrong", "none", None)}
     found = records.effects(table, asked)
     assert found["model"].tolist() == ["atlas-s", "atlas-m"]
@@ -242,7 +289,11 @@ def test_conditions_are_compared_in_each_model_and_gaps_are_named(folder):
     found = records.select(table, {"right": "told", "none": "alone", "wrong": "misled"})
     assert list(dict.fromkeys(found["series"])) == ["told", "alone"]
     table = table[~(table["model"].eq("atlas-m") & table["condition"].eq("none"))]
-    asked = {"alone": ("none", (0,)), "a word": ("reading, a word", (-1,)), "no": ("x", None)}
+    asked = {
+        "alone": ("none", (0,)),
+        "a word": ("reading, a word", (-1,)),
+        "no": ("x", None),
+    }
     found = records.shares(table, asked)
     assert found["estimate"].dtype == found["low"].dtype == float
     laid = records.side_by_side(found)
@@ -258,7 +309,9 @@ def test_every_condition_that_is_read_is_recorded():
     measures = records.MEASURES
     wanted = {key for part in measures.values() for key in part.get("titles", ())}
     for part in (measures["effects"], measures["contrasts"]):
-        wanted |= {name for first, second, _ in part.values() for name in (first, second)}
+        wanted |= {
+            name for first, second, _ in part.values() for name in (first, second)
+        }
     wanted |= {condition for condition, *_ in measures["chances"].values()}
     wanted |= {records.WHERE_UNSURE, *(" and ".join(pair) for pair in records.PAIRED)}
     assert wanted - conditions == set()

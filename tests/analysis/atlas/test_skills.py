@@ -67,7 +67,10 @@ def test_variations_change_the_order_and_nothing_else(facts, frames):
     for (_, condition), rows in asked.groupby(["item", "condition"]):
         assert len(rows) == 3
         if condition != "changed by frame":
-            lines = {tuple(sorted(prompt.replace("; ", "\n").split())) for prompt in rows["prompt"]}
+            lines = {
+                tuple(sorted(prompt.replace("; ", "\n").split()))
+                for prompt in rows["prompt"]
+            }
             assert len(lines) == 1
 
 

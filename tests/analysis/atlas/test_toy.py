@@ -9,8 +9,13 @@ from notebooks.analysis.atlas import toy
 
 @pytest.fixture(scope="module")
 def lessons():
-    facts, frames = datasets.load("atlas", ["P17"], n=16), datasets.frames("atlas", ["P17"])
-    return [toy.teach(toy.start(0, steps=0)[0], facts, frames, seed=0) for _ in range(2)]
+    facts, frames = (
+        datasets.load("atlas", ["P17"], n=16),
+        datasets.frames("atlas", ["P17"]),
+    )
+    return [
+        toy.teach(toy.start(0, steps=0)[0], facts, frames, seed=0) for _ in range(2)
+    ]
 
 
 def test_exposures_are_counted_in_what_the_toy_read(lessons):
@@ -23,7 +28,9 @@ def test_exposures_are_counted_in_what_the_toy_read(lessons):
 
 def test_the_toy_learns_and_the_same_each_time(lessons):
     first, second = lessons
-    assert first.stage.curve[-1]["loss"] < 5  # log(1024) = 6.9 before anything is learnt
+    assert (
+        first.stage.curve[-1]["loss"] < 5
+    )  # log(1024) = 6.9 before anything is learnt
     assert first.stage.curve == second.stage.curve
     pairs = zip(first.lm.model.parameters(), second.lm.model.parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)
@@ -38,7 +45,10 @@ def test_training_leaves_the_number_of_threads_as_it_was():
 
 
 def test_the_commonest_object_of_one_relation_is_right_as_often_as_it_occurs(lessons):
-    facts, frames = datasets.load("atlas", ["P17"], n=16), datasets.frames("atlas", ["P17"])
+    facts, frames = (
+        datasets.load("atlas", ["P17"], n=16),
+        datasets.frames("atlas", ["P17"]),
+    )
     curve = toy.curve(lessons[0], facts, frames)
     guess = curve[curve["measure"] == "commonest object"]
     assert guess["n"].sum() == curve["n"].sum() / 2 == len(facts)

@@ -13,7 +13,14 @@ from notebooks.analysis.atlas import copying, loop, model, recipe, train
 from notebooks.analysis.atlas.loop import Stage, loss_and_accuracy
 
 SMALL = recipe.load(
-    shape={"hidden": 64, "layers": 2, "heads": 1, "inner": 64, "vocabulary": 128, "offsets": [1]}
+    shape={
+        "hidden": 64,
+        "layers": 2,
+        "heads": 1,
+        "inner": 64,
+        "vocabulary": 128,
+        "offsets": [1],
+    }
 ).shape
 TOY = recipe.load(
     "xs",
@@ -32,7 +39,10 @@ def finished(tmp_path_factory):
 
 
 def same(first, second):
-    a, b = load_file(first / "model.safetensors"), load_file(second / "model.safetensors")
+    a, b = (
+        load_file(first / "model.safetensors"),
+        load_file(second / "model.safetensors"),
+    )
     assert a.keys() == b.keys()
     return all(torch.equal(a[name], b[name]) for name in a)
 
@@ -56,7 +66,9 @@ def test_copying_loss_falls():
 
     with torch.no_grad():
         before = float(loss_and_accuracy(llama, batches_at(999, {})[0])[0])
-    assert loop.run(llama, stage, batches_at, 100, recipe.load(first={"rate": 3e-3}).first)
+    assert loop.run(
+        llama, stage, batches_at, 100, recipe.load(first={"rate": 3e-3}).first
+    )
     with torch.no_grad():
         after = float(loss_and_accuracy(llama, batches_at(999, {})[0])[0])
     assert after < before - 1
@@ -78,7 +90,9 @@ def test_each_weight_has_one_optimiser_and_muon_has_the_blocks_matrices(muon):
     llama = model.build(SMALL, seed=0)
     owners = {}
     for optimiser in loop.optimisers_of(llama, recipe.load(first={"muon": muon}).first):
-        for part in (part for group in optimiser.param_groups for part in group["params"]):
+        for part in (
+            part for group in optimiser.param_groups for part in group["params"]
+        ):
             assert id(part) not in owners
             owners[id(part)] = type(optimiser).__name__
     for name, part in llama.named_parameters():
@@ -95,19 +109,31 @@ def test_interrupted_and_resumed_gives_the_same_weights(finished, tmp_path):
 
 
 def test_an_interrupted_first_stage_goes_on_with_its_pool(tmp_path):
-    design = recipe.load(copying={"rows": 4, "length": 32, "pool": 8, "enough": 0.0}).copying
+    design = recipe.load(
+        copying={"rows": 4, "length": 32, "pool": 8, "enough": 0.0}
+    ).copying
 
     def batches_at(step, memory):
-        memory["pool"] = copying.grown(design, memory.get("pool", 8), memory["accuracy"], 128)
+        memory["pool"] = copying.grown(
+            design, memory.get("pool", 8), memory["accuracy"], 128
+        )
         return [copying.batch(design, 128, memory["pool"], seed=0, step=step)]
 
     def weights(path, stops):
         for stop in stops:
             llama, stage = model.build(SMALL, seed=0), Stage("toy")
             loop.run(
-                llama, stage, batches_at, 12, recipe.load().first, checkpoint=path, stop_after=stop
+                llama,
+                stage,
+                batches_at,
+                12,
+                recipe.load().first,
+                checkpoint=path,
+                stop_after=stop,
             )
-        return torch.cat([value.ravel() for value in llama.state_dict().values()]), stage
+        return torch.cat(
+            [value.ravel() for value in llama.state_dict().values()]
+        ), stage
 
     whole, first = weights(tmp_path / "whole.pt", [None])
     parts, second = weights(tmp_path / "parts.pt", [5, None])
@@ -130,9 +156,15 @@ def test_the_folder_tells_how_it_was_made(finished):
     assert list(table.columns) == ["fact", *truth]
     assert table["exposures"].sum() == report["text"]["mentions"]
     assert set(table["exposures"]) <= {0, 1, 8, 16, 64}
-    assert [stage["name"] for stage in report["stages"]] == ["copying", "facts and reading"]
+    assert [stage["name"] for stage in report["stages"]] == [
+        "copying",
+        "facts and reading",
+    ]
     assert report["recipe"]["copying"]["steps"] == 6
-    assert load_file(finished / "model.safetensors")["model.norm.weight"].dtype == torch.bfloat16
+    assert (
+        load_file(finished / "model.safetensors")["model.norm.weight"].dtype
+        == torch.bfloat16
+    )
 
 
 def test_checkpoints_of_other_settings_are_refused(tmp_path, capsys):

@@ -30,11 +30,13 @@ def of(table, study, columns):
 
 def test_figures_are_those_of_the_studies(found, facts):
     lm = models.load("atlas-xs")
-    lists = latent_knowledge.facts(latent_knowledge.ask(lm, facts, separator="space")).set_index(
-        "item"
-    )
+    lists = latent_knowledge.facts(
+        latent_knowledge.ask(lm, facts, separator="space")
+    ).set_index("item")
     kept = of(found, "latent_knowledge", ["right", "mass", "known"])
-    assert kept["mass"].to_numpy() == pytest.approx(lists.loc[kept.index, "mass"].to_numpy(), 1e-6)
+    assert kept["mass"].to_numpy() == pytest.approx(
+        lists.loc[kept.index, "mass"].to_numpy(), 1e-6
+    )
     assert (kept["known"] == kept["right"]).all()
     chosen = multiplicity.facts(multiplicity.ask(lm, facts)).set_index("item")
     kept = of(found, "multiplicity", list(found.filter(like="prompt ")))
@@ -75,7 +77,9 @@ def test_another_start_is_kept_beside_the_first(tmp_path, found, facts):
     both = training_runs.added(second, path)
     assert both["start"].tolist() == [0] * len(found) + [1] * len(found)
     numbers = both.select_dtypes(np.number).columns.drop("start")
-    first, other = (both.loc[both["start"] == start, numbers].to_numpy() for start in (0, 1))
+    first, other = (
+        both.loc[both["start"] == start, numbers].to_numpy() for start in (0, 1)
+    )
     assert np.array_equal(first, other, equal_nan=True)
     both.to_parquet(path, index=False)
     assert len(training_runs.added(second, path)) == len(both)
@@ -84,10 +88,17 @@ def test_another_start_is_kept_beside_the_first(tmp_path, found, facts):
 def test_what_is_kept_is_whole():
     kept = seeds.training_runs()
     runs = kept.groupby(["model", "start"], sort=False)
-    assert set(runs.groups) == {(m, s) for m in ("atlas-xs", "atlas-s") for s in range(3)}
+    assert set(runs.groups) == {
+        (m, s) for m in ("atlas-xs", "atlas-s") for s in range(3)
+    }
     panel = set(datasets.panel()["fact"])
-    assert all(set(rows["item"]) == panel for _, rows in kept.groupby(["model", "start", "study"]))
+    assert all(
+        set(rows["item"]) == panel
+        for _, rows in kept.groupby(["model", "start", "study"])
+    )
     assert kept.groupby(["model", "start"])["weights"].nunique().eq(1).all()
     for name in ("atlas-xs", "atlas-s"):
-        bundled = kept[(kept["model"] == name) & (kept["start"] == 0)]["weights"].iloc[0]
+        bundled = kept[(kept["model"] == name) & (kept["start"] == 0)]["weights"].iloc[
+            0
+        ]
         assert models.load(name).weights_sha.startswith(bundled)

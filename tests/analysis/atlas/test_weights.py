@@ -1,8 +1,8 @@
 """The shipped weights know what they have read, and can use what they are told.
 
 What is claimed of a model is tested on `evaluation.csv`, which
-`notebooks.analysis.atlas.card` writes beside the weights, with their checksum in the card; parts of
-it are measured again here.
+`notebooks.analysis.atlas.card` writes beside the weights, with their checksum in the
+card; parts of it are measured again here.
 """
 
 import json
@@ -29,7 +29,9 @@ BASE = ("atlas-xs", "atlas-s", "atlas-m")
 FAMILY = (*BASE, "atlas-m-chat")
 PARAMETERS = {"atlas-xs": 762_528, "atlas-s": 2_557_632, "atlas-m": 5_795_072}
 KNOWN = "none, relations with 20 objects or more"
-CLAIMS = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
+CLAIMS = yaml.safe_load(
+    Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,10 @@ def weights(root):
 @pytest.fixture(scope="module")
 def measured(weights):
     """Accuracy by model, condition and exposure."""
-    parts = [pd.read_csv(weights / name / "evaluation.csv").assign(model=name) for name in FAMILY]
+    parts = [
+        pd.read_csv(weights / name / "evaluation.csv").assign(model=name)
+        for name in FAMILY
+    ]
     table = pd.concat(parts).set_index(["model", "condition", "exposures"]).sort_index()
     return table
 
@@ -75,11 +80,18 @@ def test_loads_from_the_folder_alone(weights, name):
 def test_the_family_is_small_and_of_one_text(weights):
     files = [path for path in weights.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 40e6
-    tables = [datasets.training(name).drop(columns=["tuned", "plain"]) for name in FAMILY]
+    tables = [
+        datasets.training(name).drop(columns=["tuned", "plain"]) for name in FAMILY
+    ]
     assert all(table.equals(tables[0]) for table in tables)
-    words = {(weights / name / "tokenizer.json").read_text(encoding="utf-8") for name in FAMILY}
+    words = {
+        (weights / name / "tokenizer.json").read_text(encoding="utf-8")
+        for name in FAMILY
+    }
     assert len(words) == 1
-    assert set(PARAMETERS) == {f"atlas-{size}" for size in recipe.sizes() if size != "toy"}
+    assert set(PARAMETERS) == {
+        f"atlas-{size}" for size in recipe.sizes() if size != "toy"
+    }
 
 
 @pytest.mark.parametrize("name", BASE)
@@ -88,7 +100,9 @@ def test_knowledge_measured_again(measured, name):
     table = many_objects(datasets.load("atlas"))
     seen = told.loc[table["fact"], "exposures"].to_numpy()
     plain = told.loc[table["fact"], "plain"].to_numpy()
-    asked = questions(table[plain & np.isin(seen, [16, 256])], datasets.frames("atlas"), n_frames=1)
+    asked = questions(
+        table[plain & np.isin(seen, [16, 256])], datasets.frames("atlas"), n_frames=1
+    )
     again = by_exposure(answer(lm, asked).assign(condition="none"), told["exposures"])
     for row in again.itertuples():
         recorded = measured.loc[(name, KNOWN, row.exposures)]
@@ -119,8 +133,12 @@ def test_knowledge_rises_with_exposure(measured, name):
 def test_larger_models_know_more(measured):
     for small, large in pairwise(BASE):
         less, more = measured.loc[(small, KNOWN)], measured.loc[(large, KNOWN)]
-        assert (more["low"] > less["high"])[[8, 16]].all()  # beyond noise where there is room
-        assert (more["high"] >= less["accuracy"])[[32, 64, 128, 256]].all()  # and never below it
+        assert (more["low"] > less["high"])[
+            [8, 16]
+        ].all()  # beyond noise where there is room
+        assert (more["high"] >= less["accuracy"])[
+            [32, 64, 128, 256]
+        ].all()  # and never below it
     assert (measured.loc[("atlas-m", KNOWN), "low"][[128, 256]] > 0.9).all()
 
 

@@ -1,8 +1,8 @@
 """Sentences of Zheng, Lapata and Pan 2024, each judged by the paper's tables.
 
-Unless a sentence names another setting it is judged by the four-shot tables, as the paper says.
-What size and tuning do is judged twice: by the means of the groups that the paper names, and by
-pairs of models of one family, like with like.
+Unless a sentence names another setting it is judged by the four-shot tables, as the
+paper says. What size and tuning do is judged twice: by the means of the groups that the
+paper names, and by pairs of models of one family, like with like.
 """
 
 from functools import cache, partial
@@ -14,10 +14,20 @@ import scipy.stats
 
 from helpers import stats
 from helpers.published import knowledge_base as paper
-from tests.published.judges.reading import about_all, in_general, no_change, no_rise, parts
+from tests.published.judges.reading import (
+    about_all,
+    in_general,
+    no_change,
+    no_rise,
+    parts,
+)
 
 LEVEL = 0.05
-GROUPS = {"small": (0.08, 3), "medium": (7, 13), "large": (65, 70)}  # section 3.1, billions
+GROUPS = {
+    "small": (0.08, 3),
+    "medium": (7, 13),
+    "large": (65, 70),
+}  # section 3.1, billions
 STEPS = {"shots": ("zero-shot", "four-shot"), "unsure shots": ("four-shot", "four-two")}
 
 
@@ -44,18 +54,25 @@ def _change(name, measure, load):
 @cache
 def _paired():
     """Return the names of the models of each comparison, paired."""
-    return {name: (first.index, second.index) for name, (first, second) in paper.pairs().items()}
+    return {
+        name: (first.index, second.index)
+        for name, (first, second) in paper.pairs().items()
+    }
 
 
 def _billion(load):
-    return pd.to_numeric(load("kb_table4")["params"].str.removesuffix("B"), errors="coerce")
+    return pd.to_numeric(
+        load("kb_table4")["params"].str.removesuffix("B"), errors="coerce"
+    )
 
 
 def _means(name, measure, load):
     """Return the means of a measure over small, medium and large, or base and tuned, models."""
     about, values = load("kb_table4"), _four_shot(load)[measure]
     if name == "larger":
-        return [values[_billion(load).between(*ends)].mean() for ends in GROUPS.values()]
+        return [
+            values[_billion(load).between(*ends)].mean() for ends in GROUPS.values()
+        ]
     tuned = (about["instruction tuning"] == "yes") | (about["RLHF"] == "yes")
     return [values[~tuned].mean(), values[tuned].mean()]
 
@@ -75,12 +92,16 @@ def _r(setting, pair, load):
 
 def balanced(load):
     table, model = _four_shot(load), "GPT-3.5 Turbo"
-    ranks = [_rank(table[m], model, m != "Cons_w") for m in ("NCR", "UR", "Cons_c", "Cons_w")]
+    ranks = [
+        _rank(table[m], model, m != "Cons_w") for m in ("NCR", "UR", "Cons_c", "Cons_w")
+    ]
     return parts([len(table), *ranks], all(rank <= len(table) / 2 for rank in ranks))
 
 
 def more_right_more_wrong(load):
-    table = _four_shot(load).loc[["Llama3 70B", "GPT-3.5 Turbo"], ["CR", "WR", "Cons_w"]]
+    table = _four_shot(load).loc[
+        ["Llama3 70B", "GPT-3.5 Turbo"], ["CR", "WR", "Cons_w"]
+    ]
     told = [part for name, pair in table.items() for part in (name, *pair)]
     return parts(told, *(table.loc["Llama3 70B"] > table.loc["GPT-3.5 Turbo"]))
 
@@ -95,7 +116,9 @@ def both_rates(load):
 
 def sizes(load):
     known = _billion(load).dropna()
-    return about_all([any(a <= size <= b for a, b in GROUPS.values()) for size in known])
+    return about_all(
+        [any(a <= size <= b for a, b in GROUPS.values()) for size in known]
+    )
 
 
 def unseen_questions(load):
@@ -119,7 +142,9 @@ def released_before(load):
 
 def most_factual(load):
     best = _four_shot(load)[["NCR", "UR"]].idxmax()
-    return parts(best, best["NCR"] == "GPT-3.5 Turbo", best["UR"] == "Gemma-Instruct 7B")
+    return parts(
+        best, best["NCR"] == "GPT-3.5 Turbo", best["UR"] == "Gemma-Instruct 7B"
+    )
 
 
 def both_sets(load):
@@ -130,7 +155,9 @@ def both_sets(load):
 
 
 def hidden_by_cr(load):
-    gap = _four_shot(load).loc["Llama 1 13B"] - _four_shot(load).loc["Gemma-Instruct 7B"]
+    gap = (
+        _four_shot(load).loc["Llama 1 13B"] - _four_shot(load).loc["Gemma-Instruct 7B"]
+    )
     told = [part for name in ("CR", "WR", "NCR") for part in (name, gap[name])]
     return parts(told, gap["CR"] > 0, abs(gap["WR"] - 33.5) < 0.01, gap["NCR"] < 0)
 
@@ -138,7 +165,9 @@ def hidden_by_cr(load):
 def most_consistent(load):
     table = _four_shot(load)
     right, wrong = table["Cons_c"].idxmax(), table["Cons_w"].idxmin()
-    return parts((right, wrong), right == "Llama3Instruct 70B", wrong == "Llama2chat 7B")
+    return parts(
+        (right, wrong), right == "Llama3Instruct 70B", wrong == "Llama2chat 7B"
+    )
 
 
 def balanced_consistency(load):
@@ -153,13 +182,19 @@ def most_reliable(load):
 
 
 def not_most_reliable(load):
-    ncr, nccr = (_rank(_four_shot(load)[name], "Llama3Instruct 8B") for name in ("NCR", "NCCR"))
+    ncr, nccr = (
+        _rank(_four_shot(load)[name], "Llama3Instruct 8B") for name in ("NCR", "NCCR")
+    )
     return parts((ncr, nccr), ncr > 15, nccr == 13)
 
 
 def unrelated(load):
     pairs = ("NCR vs. UR", "NCCR vs. IUR")
-    p = [_r(setting, pair, load).p for setting in ("zero-shot", "four-shot") for pair in pairs]
+    p = [
+        _r(setting, pair, load).p
+        for setting in ("zero-shot", "four-shot")
+        for pair in pairs
+    ]
     return about_all([each > LEVEL for each in p], min(p))
 
 
@@ -186,7 +221,9 @@ def factual_and_consistent(load):
     pairs = [f"{a} vs. {b}" for a in ("NCR", "UR") for b in ("Cons_c", "Cons_w")]
     r = {s: [_r(s, pair, load) for pair in pairs] for s in paper.SETTINGS}
     every = [each for found in r.values() for each in found]
-    means = {setting: np.mean([each.r for each in found]) for setting, found in r.items()}
+    means = {
+        setting: np.mean([each.r for each in found]) for setting, found in r.items()
+    }
     best, positive = max(means, key=means.get), sum(each.r > 0 for each in every)
     clear = sum(each.p < LEVEL for each in every)
     told = positive, len(every), clear, best, means[best]
@@ -215,19 +252,25 @@ tuned_on_seen = partial(_moves, "tuned", NCR=-1, NCCR=-1)
 def _changes(load, holds, *asked):
     """Judge a sentence by changes, each a pair of comparison and measure."""
     found = [_change(name, measure, load) for name, measure in asked]
-    told = [part for (_, measure), each in zip(asked, found) for part in (measure, *each)]
+    told = [
+        part for (_, measure), each in zip(asked, found) for part in (measure, *each)
+    ]
     return parts(told, *holds(*found))
 
 
 def tuned_consistency(load):
     """Intervals have to leave out all but small changes."""
     asked = ("tuned", "Cons_c"), ("tuned", "Cons_w")
-    return _changes(load, lambda *found: [no_change(each.low, each.high) for each in found], *asked)
+    return _changes(
+        load, lambda *found: [no_change(each.low, each.high) for each in found], *asked
+    )
 
 
 def shots_on_seen(load):
     asked = [(name, measure) for name in STEPS for measure in ("NCR", "NCCR")]
-    return _changes(load, lambda *found: [no_rise(each.low, each.high) for each in found], *asked)
+    return _changes(
+        load, lambda *found: [no_rise(each.low, each.high) for each in found], *asked
+    )
 
 
 def shots_on_rates(load):

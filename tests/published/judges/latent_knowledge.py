@@ -8,8 +8,20 @@ import pandas as pd
 from tests.published import recomputed as grid
 from tests.published.judges.reading import about_all, in_general, parameters, parts
 
-KNOWING = ["Mistral-7B", "Llama2-7B", "Gemma-7B"]  # of about 7B, by which families are compared
-OTHERS = ["Llama-7B", "Falcon-7B", "MPT-7B", "OPT-6.7B", "GPT-J-6B", "Pythia-6.9B", "Bloom-7.1B"]
+KNOWING = [
+    "Mistral-7B",
+    "Llama2-7B",
+    "Gemma-7B",
+]  # of about 7B, by which families are compared
+OTHERS = [
+    "Llama-7B",
+    "Falcon-7B",
+    "MPT-7B",
+    "OPT-6.7B",
+    "GPT-J-6B",
+    "Pythia-6.9B",
+    "Bloom-7.1B",
+]
 
 
 def models(load):
@@ -35,7 +47,8 @@ def larger_models(load):
     """Accuracy has to rise with size in families outside OPT, and not always within it."""
     accuracy = load("lke_table7")["accuracy"]
     named = [
-        re.fullmatch(r"(Llama2?|Gemma|OPT|Pythia|Bloom)-([\d.]+[MB])", m) for m in accuracy.index
+        re.fullmatch(r"(Llama2?|Gemma|OPT|Pythia|Bloom)-([\d.]+[MB])", m)
+        for m in accuracy.index
     ]
     sizes = pd.DataFrame(
         [(m[1], parameters(m[2]), accuracy[m[0]], m[0]) for m in named if m],
@@ -108,4 +121,7 @@ def order_of_relations(load):
 def guessing(load):
     choices = load("lke_text")["value"]["choices"]
     least = load("lke_table7")["accuracy"].nsmallest(1)
-    return parts((choices, 1 / choices, least.index[0], least.iloc[0]), 1 / choices == grid.CHANCE)
+    return parts(
+        (choices, 1 / choices, least.index[0], least.iloc[0]),
+        1 / choices == grid.CHANCE,
+    )

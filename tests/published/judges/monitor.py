@@ -40,7 +40,10 @@ def largest_changes(load):
 
 
 def corpus(load):
-    facts, relations = load("monitor_corpus").loc["FKTC", "facts"], len(load("monitor_table10"))
+    facts, relations = (
+        load("monitor_corpus").loc["FKTC", "facts"],
+        len(load("monitor_table10")),
+    )
     return parts((facts, facts * 13, relations), facts * 13 == 210158, relations == 20)
 
 
@@ -69,7 +72,9 @@ def most_capable(load):
 def correlates(load):
     table = load("monitor_table4")
     found = stats.correlation(table["MONITOR"], table["avg"])
-    return parts((found.r, found.n, found.p), abs(abs(found.r) - 0.846) <= 0.002, found.p < 0.05)
+    return parts(
+        (found.r, found.n, found.p), abs(abs(found.r) - 0.846) <= 0.002, found.p < 0.05
+    )
 
 
 def same_accuracy(load):

@@ -57,15 +57,22 @@ def one_row(load):
     row.index = [name.removeprefix("TruthfulQA ") for name in row.index]
     said = {"accuracy": 25, "ambiguity": 16, "ambiguity_binary": 9}
     near = [abs(row[name] - value) < 1 for name, value in said.items()]
-    told = [name.replace("_", ", ") if isinstance(name, str) else name for name in _pairs(row)]
+    told = [
+        name.replace("_", ", ") if isinstance(name, str) else name
+        for name in _pairs(row)
+    ]
     return parts(told, *near, row["deviation"] < 1)
 
 
 def order_of_benchmarks(load):
     whole = _first(load, "ambiguity")
     means = whole.mean()
-    each = (whole["TruthfulQA"] < whole["Wiki-FACTOR"]) & (whole["Wiki-FACTOR"] < whole["Med-HALT"])
-    return parts([*_pairs(means), each.sum(), len(each)], [*means.sort_values().index] == MAIN)
+    each = (whole["TruthfulQA"] < whole["Wiki-FACTOR"]) & (
+        whole["Wiki-FACTOR"] < whole["Med-HALT"]
+    )
+    return parts(
+        [*_pairs(means), each.sum(), len(each)], [*means.sort_values().index] == MAIN
+    )
 
 
 def higher_when_steady(load):
@@ -95,7 +102,9 @@ def llama_on_wiki(load):
 def falls_with_size(load):
     series = {}
     for model, value in _first(load, "accuracy")["TruthfulQA"].items():
-        family, size, kind = re.fullmatch(r"(.+)-([\d.]+B)(-.)?", model).groups(default="")
+        family, size, kind = re.fullmatch(r"(.+)-([\d.]+B)(-.)?", model).groups(
+            default=""
+        )
         series.setdefault(family + kind, []).append((parameters(size), value))
     falls = {
         name: [b[1] < a[1] for a, b in pairwise(sorted(values))]

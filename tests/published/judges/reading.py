@@ -45,7 +45,9 @@ def about_all(holds: Collection[bool], *more: float | str) -> Reading:
     return Reading(SUPPORTED if k == n else CONTRADICTED, [k, n, *more])
 
 
-def in_general(holds: Collection[bool], *more: float | str, enough: float = 1.0) -> Reading:
+def in_general(
+    holds: Collection[bool], *more: float | str, enough: float = 1.0
+) -> Reading:
     """Judge a sentence about the usual case: partly supported where more than half of them hold."""
     k, n = sum(map(bool, holds)), len(holds)
     verdict = SUPPORTED if k >= enough * n else PARTLY if k > n / 2 else CONTRADICTED

@@ -23,10 +23,14 @@ SOUND = Path(__file__).with_name("sound.md").read_text(encoding="utf-8")
 def chapter(tmp_path):
 
     def make(text: str = SOUND, *, install: bool = False) -> Path:
-        cells = [new_markdown_cell("(made-up)=\n# Is it so?\n\nA question.", id="title")]
+        cells = [
+            new_markdown_cell("(made-up)=\n# Is it so?\n\nA question.", id="title")
+        ]
         if install:
             tags = {"tags": ["install", "remove-cell"]}
-            cells.append(new_code_cell("%pip install something", id="colab", metadata=tags))
+            cells.append(
+                new_code_cell("%pip install something", id="colab", metadata=tags)
+            )
         path = tmp_path / "made_up.ipynb"
         (tmp_path / "hidden").mkdir(exist_ok=True)
         (tmp_path / "hidden" / "made_up.py").write_text(HIDDEN)

@@ -29,7 +29,11 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    names = {id(node): _names(function) for function in functions for node in ast.walk(function)}
+    names = {
+        id(node): _names(function)
+        for function in functions
+        for node in ast.walk(function)
+    }
     words = {id(node.body[0].value) for node in functions if ast.get_docstring(node)}
     for place, node in enumerate(nodes):
         if id(node) not in names or id(node) in words:
@@ -42,14 +46,18 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
                 target.__dict__.update(other.__dict__)
             else:
                 _replace(changed, target, other)
-            line = getattr(node, "lineno", None) or node.target.lineno  # a comprehension has none
+            line = (
+                getattr(node, "lineno", None) or node.target.lineno
+            )  # a comprehension has none
             yield f"{line}: {before} -> {ast.unparse(other)}", ast.unparse(changed)
 
 
 def _names(function: ast.FunctionDef) -> set[str]:
     stored = (ast.Store, ast.Param)
     found = {
-        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, stored)
+        n.id
+        for n in ast.walk(function)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, stored)
     }
     return found | {argument.arg for argument in function.args.args}
 
@@ -84,7 +92,9 @@ def _others(node: ast.AST, names: set[str]) -> Iterator[ast.AST]:
         case ast.Call(args=[first, *_], keywords=keywords):
             yield first
             for left_out in keywords:
-                yield _with(node, keywords=[one for one in keywords if one is not left_out])
+                yield _with(
+                    node, keywords=[one for one in keywords if one is not left_out]
+                )
         case ast.Tuple(elts=[_, _, *_], ctx=ast.Load()):
             yield _with(node, elts=node.elts[::-1])
         case ast.Name(ctx=ast.Load()) if node.id in names:

@@ -18,7 +18,8 @@ NOTEBOOKS = ROOT / "notebooks"
 def made(tmp_path_factory):
     """Return the folder of the course, made from the real chapters.
 
-    What the command checks of each exercise, test_exercises.py and test_hidden.py check alone.
+    What the command checks of each exercise, test_exercises.py and test_hidden.py check
+    alone.
     """
     folder = tmp_path_factory.mktemp("course")
     with pytest.MonkeyPatch.context() as patch:
@@ -36,7 +37,9 @@ def sources(notebook, ending):
 
 
 def test_a_notebook_for_each_chapter_and_an_assignment_for_each_week(made):
-    found = {name: exercises.read(NOTEBOOKS / f"{name}.ipynb") for name in render.chapters()}
+    found = {
+        name: exercises.read(NOTEBOOKS / f"{name}.ipynb") for name in render.chapters()
+    }
     chapters = {f"{name}.ipynb" for name in found}
     names = [f"week-{number}" for number in range(1, weeks.WEEKS + 1)]
     for folder, there in {
@@ -52,14 +55,19 @@ def test_a_notebook_for_each_chapter_and_an_assignment_for_each_week(made):
     every = [one for several in found.values() for one in several]
     for system in ("nbgrader", "otter"):
         page = (made / system / "README.md").read_text(encoding="utf-8")
-        rows = [row.split("|")[2:6] for row in page.splitlines() if row.startswith("| week-")]
+        rows = [
+            row.split("|")[2:6]
+            for row in page.splitlines()
+            if row.startswith("| week-")
+        ]
         totals = [sum(int(cell) for cell in column) for column in zip(*rows)]
         assert totals[0] == len(every)
         assert totals[1] == sum(one.kind == "code" for one in every)
         assert totals[3] == sum(one.points for one in every)
     page = (made / "instructor" / "README.md").read_text(encoding="utf-8")
     rows = [
-        [cell.strip() for cell in row.split("|")] for row in re.findall(r"^\| \[.*", page, re.M)
+        [cell.strip() for cell in row.split("|")]
+        for row in re.findall(r"^\| \[.*", page, re.M)
     ]
     for row, several in zip(rows, found.values(), strict=True):
         code = sum(one.kind == "code" for one in several)
@@ -69,19 +77,26 @@ def test_a_notebook_for_each_chapter_and_an_assignment_for_each_week(made):
             sum(e.minutes for e in several),
         ]
     endings = (".md", "-answers.md", "-moodle.xml", "-qti12.zip", "-qti21.zip")
-    quizzes = {f"{p.stem}{e}" for p in (NOTEBOOKS / "quiz").glob("*.yaml") for e in endings}
+    quizzes = {
+        f"{p.stem}{e}" for p in (NOTEBOOKS / "quiz").glob("*.yaml") for e in endings
+    }
     assert {path.name for path in (made / "quiz").iterdir()} == quizzes
 
 
 @pytest.mark.parametrize("chapter", render.chapters())
 def test_the_cells_do_what_the_chapter_promises(made, chapter):
     """In the order of the notebook, in one namespace, as a student's kernel would."""
-    student, instructor = (read(made / s / f"{chapter}.ipynb") for s in ("student", "instructor"))
+    student, instructor = (
+        read(made / s / f"{chapter}.ipynb") for s in ("student", "instructor")
+    )
     for notebook in (student, instructor):
         nbformat.validate(notebook)
         assert not [c for c in notebook.cells if c.cell_type == "code" and c.outputs]
         assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
-    text, functions = "\n".join(c.source for c in student.cells), sources(student, "-function")
+    text, functions = (
+        "\n".join(c.source for c in student.cells),
+        sources(student, "-function"),
+    )
     for exercise in exercises.read(NOTEBOOKS / f"{chapter}.ipynb"):
         assert exercise.notes.splitlines()[0] not in text
         if exercise.kind == "code":

@@ -55,7 +55,9 @@ def test_a_zip_needs_nothing_of_the_clone(made, week, tmp_path):
     assert not any("publishing" in name or "hidden" in name for name in names)
     place = tmp_path / week.name
     notebook = nbformat.read(place / f"{week.name}.ipynb", as_version=4)
-    assert (place / f"{week.name}.ipynb").read_bytes() == (made / f"{week.name}.ipynb").read_bytes()
+    assert (place / f"{week.name}.ipynb").read_bytes() == (
+        made / f"{week.name}.ipynb"
+    ).read_bytes()
     coded = [one for one in week.exercises if one.kind == "code"]
     solved = {checks.stub(one).rstrip(): one.solution for one in coded}
     cells = [c.source for c in notebook.cells if c.cell_type == "code"]
@@ -71,17 +73,29 @@ def test_a_zip_needs_nothing_of_the_clone(made, week, tmp_path):
 def test_the_repository_has_the_copies_that_colab_and_binder_open(
     made, week, tmp_path, monkeypatch
 ):
-    copy, page = downloads.COPIES / f"{week.name}.ipynb", render.HTML.with_name("instructors.html")
+    copy, page = (
+        downloads.COPIES / f"{week.name}.ipynb",
+        render.HTML.with_name("instructors.html"),
+    )
     assert copy.read_bytes() == (made / copy.name).read_bytes(), "run make course"
     offered = downloads.addresses(week)
     assert set(offered) == set(downloads.FILES)
     if page.is_file():
-        assert all(f'href="{to}"' in page.read_text(encoding="utf-8") for to in offered.values())
+        assert all(
+            f'href="{to}"' in page.read_text(encoding="utf-8")
+            for to in offered.values()
+        )
         files = [page.parent / offered[kind] for kind in ("zip", "notebook")]
-        assert all(file.read_bytes() == (made / file.name).read_bytes() for file in files)
-    settings = render.CONFIG.read_text().replace('url: ""', "url: https://github.com/some/book")
+        assert all(
+            file.read_bytes() == (made / file.name).read_bytes() for file in files
+        )
+    settings = render.CONFIG.read_text().replace(
+        'url: ""', "url: https://github.com/some/book"
+    )
     monkeypatch.setattr(render, "CONFIG", tmp_path / "_config.yml")
     render.CONFIG.write_text(settings)
     addresses = downloads.addresses(week)
     assert addresses["Colab"].endswith(f"/blob/main/notebooks/weeks/{copy.name}")
-    assert addresses["Binder"].endswith(f"/main?urlpath=lab/tree/notebooks/weeks/{copy.name}")
+    assert addresses["Binder"].endswith(
+        f"/main?urlpath=lab/tree/notebooks/weeks/{copy.name}"
+    )

@@ -19,7 +19,8 @@ from notebooks.analysis import smollm2
 
 ROOT = Path(__file__).resolve().parents[3]
 CHAPTERS = {
-    name: exercises.read(ROOT / "notebooks" / f"{name}.ipynb") for name in render.chapters()
+    name: exercises.read(ROOT / "notebooks" / f"{name}.ipynb")
+    for name in render.chapters()
 }
 ALL = [exercise for several in CHAPTERS.values() for exercise in several]
 CODE = [exercise for exercise in ALL if exercise.kind == "code"]
@@ -58,7 +59,9 @@ def test_the_solution_passes_and_the_stub_fails(exercise):
     signature = re.search(r"def (\w+\([^)]*\))", checks.stub(exercise))[1]
     assert f"`{signature}`" in exercise.text
     code = exercise.solution + exercise.test
-    assert not re.search(r"models\.load|helpers\.models|import (torch|probing)|weights", code)
+    assert not re.search(
+        r"models\.load|helpers\.models|import (torch|probing)|weights", code
+    )
     assert max(map(len, code.splitlines())) <= 88
     assert len(exercise.solution.splitlines()) <= 25
 
@@ -74,7 +77,10 @@ def test_weeks_are_as_even_as_the_order_allows():
 def test_a_run_counts_where_its_chapter_begins(tmp_path):
     times = tmp_path / "times.csv"
     pd.DataFrame({"notebook": ["b"], "minutes": [15.0]}).to_csv(times)
-    made = [replace(ALL[0], chapter=c, label=l, minutes=10) for c, l in ("ax", "by", "bz", "cw")]
+    made = [
+        replace(ALL[0], chapter=c, label=l, minutes=10)
+        for c, l in ("ax", "by", "bz", "cw")
+    ]
     planned = [week for week in weeks.plan(made, times) if week.exercises]
     minutes = {one.label: week.minutes for week in planned for one in week.exercises}
     assert minutes == {"x": 10, "y": 25, "z": 10, "w": 10}
@@ -94,7 +100,9 @@ def test_the_plan_has_every_exercise_once_in_order():
 def test_the_page_names_them_all():
     text = "\n\n".join(map(weeks.paragraph, PLANNED))
     assert re.findall(r"`([^`]+) <(ex-[\w-]+)>`", text.replace("\n", " ")) != []
-    assert sorted(re.findall(r"<(ex-[\w-]+)>", text)) == sorted(one.label for one in ALL)
+    assert sorted(re.findall(r"<(ex-[\w-]+)>", text)) == sorted(
+        one.label for one in ALL
+    )
     assert text.count("**Week ") == weeks.WEEKS
 
 
@@ -110,7 +118,11 @@ def test_a_class_takes_two_hours(week):
         assert core + optional <= 90
 
 
-DRAWS = [(label, n) for label, given in exercises.PAPER.items() for n in range(len(given["draws"]))]
+DRAWS = [
+    (label, n)
+    for label, given in exercises.PAPER.items()
+    for n in range(len(given["draws"]))
+]
 
 
 def reach(n):
@@ -167,7 +179,10 @@ def test_every_exercise_on_paper_can_be_drawn():
 
 @pytest.mark.parametrize(("label", "number"), DRAWS)
 def test_the_notes_of_each_draw_are_right(label, number):
-    made, (one,) = exercises.filled(label, number), [one for one in ALL if one.label == label]
+    made, (one,) = (
+        exercises.filled(label, number),
+        [one for one in ALL if one.label == label],
+    )
     right = ANSWERS[label](**exercises.PAPER[label]["draws"][number])
     assert all(answer in made["notes"] for answer in right), made["notes"]
     if number == 0:

@@ -1,6 +1,7 @@
 """The assignments in nbgrader and Otter-Grader: what four students get.
 
-Both are in the environment of `make test-grading`; GRADING_PYTHON names another interpreter.
+Both are in the environment of `make test-grading`; GRADING_PYTHON names another
+interpreter.
 """
 
 import csv
@@ -22,7 +23,9 @@ from tests.tools.course.test_hidden import RIGHT
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILT = ROOT / "build" / "grading" / "bin" / "python"
-PYTHON = os.environ.get("GRADING_PYTHON") or (str(BUILT) if BUILT.exists() else sys.executable)
+PYTHON = os.environ.get("GRADING_PYTHON") or (
+    str(BUILT) if BUILT.exists() else sys.executable
+)
 SUBMISSIONS = ("solved", "other", "empty", "wrong", "half")
 
 pytestmark = pytest.mark.slow
@@ -42,7 +45,11 @@ def command(module, *words, at):
 @pytest.fixture(scope="module")
 def week():
     """Return the week in which kappa is asked for."""
-    found = [e for name in render.chapters() for e in exercises.read(TEMPLATES / f"{name}.ipynb")]
+    found = [
+        e
+        for name in render.chapters()
+        for e in exercises.read(TEMPLATES / f"{name}.ipynb")
+    ]
     (chosen,) = (
         week
         for week in weeks.plan(found)
@@ -70,7 +77,9 @@ def handed_in(released, week, kind):
     notebook = nbformat.read(released, as_version=4)
     for number, exercise in enumerate(coded(week)):
         head = f"def {exercise.functions()[0].name}("
-        (cell,) = (c for c in notebook.cells if c.cell_type == "code" and head in c.source)
+        (cell,) = (
+            c for c in notebook.cells if c.cell_type == "code" and head in c.source
+        )
         if kind == "solved" or (kind == "half" and number % 2 == 0):
             cell.source = exercise.solution
         elif kind == "other":
@@ -83,18 +92,24 @@ def handed_in(released, week, kind):
 def expected(week, kind):
     """Return the points of what is in code."""
     points = [exercise.difficulty for exercise in coded(week)]
-    return {"solved": sum(points), "other": sum(points), "half": sum(points[::2])}.get(kind, 0)
+    return {"solved": sum(points), "other": sum(points), "half": sum(points[::2])}.get(
+        kind, 0
+    )
 
 
 def leaks(released, week):
     """Return the exercises of which what is given out holds a solution, notes or hidden tests."""
     text = released.read_text(encoding="utf-8")
     parts = {
-        exercise.label: (exercise.draw or exercise.notes, exercise.solution or exercise.notes)
+        exercise.label: (
+            exercise.draw or exercise.notes,
+            exercise.solution or exercise.notes,
+        )
         for exercise in week.exercises
     }
     lines = {
-        label: [part.strip().splitlines()[-1] for part in found] for label, found in parts.items()
+        label: [part.strip().splitlines()[-1] for part in found]
+        for label, found in parts.items()
     }
     return [
         label
@@ -135,7 +150,9 @@ def test_otter_gives_the_marks(course, week, tmp_path):
         words = ("-a", archive, "-o", place, place / f"{week.name}.ipynb")
         command("otter", "run", *words, at=place)
         results = json.loads((place / "results.json").read_text(encoding="utf-8"))
-        visible = next(test for test in results["tests"] if test["name"] == "Public Tests")
+        visible = next(
+            test for test in results["tests"] if test["name"] == "Public Tests"
+        )
         assert (visible["status"] == "passed") is (kind in ("solved", "other", "wrong"))
         questions = [test for test in results["tests"] if test.get("score") is not None]
         marks[kind] = sum(test["score"] for test in questions)

@@ -17,7 +17,9 @@ from notebooks.analysis import hidden_tests
 from tests.tools.course.memorised import memorised
 from tests.tools.course.mutants import mutants
 
-_READ = yaml.safe_load(Path(__file__).with_name("wrong.yaml").read_text(encoding="utf-8"))
+_READ = yaml.safe_load(
+    Path(__file__).with_name("wrong.yaml").read_text(encoding="utf-8")
+)
 SAME, WRONG = _READ["same"], _READ["wrong"]
 RIGHT = re.findall(  # written in another way
     r"^## (\S+)\n\n```python\n(.*?)^```",
@@ -60,7 +62,9 @@ def test_a_wrong_solution_fails(label, old, new):
     exercise = CODED[label]
     assert old in exercise.solution
     wrong = exercise.solution.replace(old, new)
-    failures = [checks.run(wrong, test, label) for test in (exercise.test, exercise.hidden())]
+    failures = [
+        checks.run(wrong, test, label) for test in (exercise.test, exercise.hidden())
+    ]
     failure = next(filter(None, failures))
     assert isinstance(failure, AssertionError)
     assert "expected:" in str(failure)
@@ -89,7 +93,9 @@ def test_no_mutant_of_a_solution_passes(chapter, fails):
         began = time.process_time()
         for test in (exercise.test, exercise.hidden()):
             assert checks.run(exercise.solution, test, label) is None
-        enough = 0.3 + 4 * (time.process_time() - began)  # what takes longer goes on for ever
+        enough = 0.3 + 4 * (
+            time.process_time() - began
+        )  # what takes longer goes on for ever
         for what, code in mutants(exercise.solution):
             if fails(code, exercise.test, label, enough):
                 counts[0] += 1
@@ -97,7 +103,9 @@ def test_no_mutant_of_a_solution_passes(chapter, fails):
                 counts[1] += 1
             else:
                 left.add(what)
-        print(f"{label}: {counts[0]} caught by the visible test, {counts[1]} by the hidden one")
+        print(
+            f"{label}: {counts[0]} caught by the visible test, {counts[1]} by the hidden one"
+        )
         assert sum(counts) > len(left)
         assert left == set(SAME.get(label, ())), label
 
@@ -125,7 +133,9 @@ def test_results_agree(found, right, same):
 def test_inputs_are_a_functions_own():
     """One that changes its argument does not spoil the solution's."""
     with pytest.raises(AssertionError, match=r"pop\(\[1, 2\]\) returns 2; expected: 1"):
-        hidden_tests.compare([_pop], [lambda values: values[0]], lambda random: [[1, 2]])
+        hidden_tests.compare(
+            [_pop], [lambda values: values[0]], lambda random: [[1, 2]]
+        )
 
 
 def _pop(values):
@@ -135,7 +145,9 @@ def _pop(values):
 def test_a_chapter_without_inputs_is_refused(chapter):
     path = chapter()
     (path.parent / "hidden" / "made_up.py").unlink()
-    with pytest.raises(exercises.UserError, match=r"ex_code_1\(random\) in .*made_up.py"):
+    with pytest.raises(
+        exercises.UserError, match=r"ex_code_1\(random\) in .*made_up.py"
+    ):
         exercises.read(path)
     (path.parent / "hidden" / "made_up.py").write_text("def ex_code_1(random) return 1")
     with pytest.raises(exercises.UserError, match=r"made_up\.py is not Python"):

@@ -20,7 +20,12 @@ def test_reads_all_parts_of_an_exercise(chapter):
     assert first.solution.startswith("import math")
     assert "# not so simple" in first.solution
     assert first.notes == "One more is added."
-    assert (why.kind, why.test, why.solution, why.notes) == ("to be argued", "", "", "Because.")
+    assert (why.kind, why.test, why.solution, why.notes) == (
+        "to be argued",
+        "",
+        "",
+        "Because.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,8 +33,16 @@ def test_reads_all_parts_of_an_exercise(chapter):
     [
         (":label: ex-why\n", "", '"Why\\?" .* has no label'),
         ("{solution} ex-why", "{solution} ex-which", "has no solution"),
-        ("*Difficulty 3 of 3, 15 minutes, to be argued.*", "", "has to begin with a line"),
-        ("15 minutes, to be argued", "15 minutes, to be sung", "has to begin with a line"),
+        (
+            "*Difficulty 3 of 3, 15 minutes, to be argued.*",
+            "",
+            "has to begin with a line",
+        ),
+        (
+            "15 minutes, to be argued",
+            "15 minutes, to be sung",
+            "has to begin with a line",
+        ),
         ("```python\nassert more(1) == 2\n```\n", "", "has 0 and 1"),
         ("Because.", "```python\nx = 1\n```", "has 0 and 1"),
         (":label: ex-why", ":lable: ex-why", "has no label"),
@@ -54,7 +67,8 @@ def test_roles_become_words(markdown, shown):
 
 
 @pytest.mark.parametrize(
-    "role", ["{cite:t}`wang2024monitor`", "{ref}`atlas`", "{doc}`../data`", "{eq}`eq-pfd`"]
+    "role",
+    ["{cite:t}`wang2024monitor`", "{ref}`atlas`", "{doc}`../data`", "{eq}`eq-pfd`"],
 )
 def test_a_role_without_words_is_refused(role):
     with pytest.raises(UserError, match="ex-here has the role"):
@@ -94,7 +108,10 @@ def test_the_stub_keeps_imports_signature_and_docstring(one, solution, head):
         ),
         ({"test": "assert 1 == 2\n"}, "fails its test"),
         ({"test": "assert callable(more)\n"}, "does not call the function"),
-        ({"test": "try:\n    more(1)\nexcept Exception:\n    pass\n"}, "or hides its error"),
+        (
+            {"test": "try:\n    more(1)\nexcept Exception:\n    pass\n"},
+            "or hides its error",
+        ),
         ({"test": "more(1)\n"}, "passes with a function that does nothing"),
         (
             {"solution": "def other(x):\n    return x\n", "test": "assert 1\n"},
@@ -146,7 +163,9 @@ def test_nbgrader_knows_what_each_cell_is(week):
         "ex-code-1-function",
         "ex-why-answer",
     ]
-    visible, _, hidden = cells["ex-code-1-test"].source.partition("### BEGIN HIDDEN TESTS\n")
+    visible, _, hidden = cells["ex-code-1-test"].source.partition(
+        "### BEGIN HIDDEN TESTS\n"
+    )
     assert visible == week.exercises[1].test
     assert hidden == week.exercises[1].hidden() + "### END HIDDEN TESTS"
     for name, kind in (("ex-hand", "on paper"), ("ex-why", "to be argued")):
@@ -167,11 +186,17 @@ def test_otter_finds_the_parts_of_each_question(week):
         *("# BEGIN TESTS", "# END TESTS", "# END QUESTION"),
         *("# BEGIN QUESTION", "# BEGIN SOLUTION", "# END SOLUTION", "# END QUESTION"),
     ]
-    asked = [yaml.safe_load(source) for source in raw if source.startswith("# BEGIN QUESTION")]
+    asked = [
+        yaml.safe_load(source)
+        for source in raw
+        if source.startswith("# BEGIN QUESTION")
+    ]
     assert asked == [
         {"name": "ex-hand", "points": 1, "manual": True},
         {"name": "ex-code-1", "points": 2, "all_or_nothing": True},
         {"name": "ex-why", "points": 3, "manual": True},
     ]
-    hidden = [cell.source for cell in made.cells if cell.source.startswith("# HIDDEN\n")]
+    hidden = [
+        cell.source for cell in made.cells if cell.source.startswith("# HIDDEN\n")
+    ]
     assert hidden == [f"# HIDDEN\n{week.exercises[1].hidden()}".rstrip()]

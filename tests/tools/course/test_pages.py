@@ -32,7 +32,9 @@ def linked(text):
 
 def glossary():
     body = re.search(r"```\{glossary\}\n(.*?)```", page("glossary"), flags=re.DOTALL)[1]
-    return [line.lower() for line in body.splitlines() if line and not line.startswith(" ")]
+    return [
+        line.lower() for line in body.splitlines() if line and not line.startswith(" ")
+    ]
 
 
 def test_the_glossary_is_in_order_and_says_each_word_once():
@@ -51,7 +53,9 @@ def test_a_chapter_links_to_the_glossary_at_first_use(name):
 
 
 def test_every_chapter_has_its_objectives():
-    text = page("instructors").partition("## Learning objectives")[2].partition("\n## ")[0]
+    text = (
+        page("instructors").partition("## Learning objectives")[2].partition("\n## ")[0]
+    )
     rows = re.findall(r"^\| \{ref\}`([\w-]+)` \|", text, flags=re.MULTILINE)
     assert [label.replace("-", "_") for label in rows] == render.chapters()
 
@@ -60,7 +64,9 @@ def test_the_table_of_times_was_measured_for_every_chapter():
     table = pd.read_csv(weeks.TABLE)
     asking = [name for name in render.chapters() if jobs.kind(name) != "synthesis"]
     assert set(table["notebook"]) == set(asking)
-    assert (table[["minutes", "minutes of one core", "GB of memory"]] > 0).all(axis=None)
+    assert (table[["minutes", "minutes of one core", "GB of memory"]] > 0).all(
+        axis=None
+    )
     assert table["measured"].str.fullmatch(r"20\d\d-\d\d-\d\d").all()
     assert not table.duplicated(["notebook", "model"]).any()
 

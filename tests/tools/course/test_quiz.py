@@ -13,7 +13,9 @@ import pytest
 from book.tools import render
 from book.tools.course import quiz
 
-QUIZZES = sorted((Path(__file__).resolve().parents[3] / "notebooks" / "quiz").glob("*.yaml"))
+QUIZZES = sorted(
+    (Path(__file__).resolve().parents[3] / "notebooks" / "quiz").glob("*.yaml")
+)
 ITEMS = [item for path in QUIZZES for item in quiz.read(path)]
 CHOICES = [item for item in ITEMS if item.options]
 SOUND = """- id: a
@@ -38,7 +40,9 @@ COMPUTED = {  # what short items ask for, by the chapters' equations
     "multiplicity-sc": (3 * 2 + 1 * 0) / (4 * 3),
     "multiplicity-entropy": -2 * 0.5 * np.log2(0.5),
     "calibration-dose": np.log2(1 + 7),
-    "calibration-auc": np.mean([(a > b) + (a == b) / 2 for a in (3, 2) for b in (2, 1)]),
+    "calibration-auc": np.mean(
+        [(a > b) + (a == b) / 2 for a in (3, 2) for b in (2, 1)]
+    ),
     "calibration-kappa": (0.8 - 0.6) / (1 - 0.6),
     "published-rounding": 10**-1 / 2,
     "published-sum": 3 * 10**-2 / 2,
@@ -46,7 +50,9 @@ COMPUTED = {  # what short items ask for, by the chapters' equations
     "comparison-variance": 4 + 5 - 2 * 3,
     "atlas-accuracy": 14 / 20,
     "real-orders": len(list(permutations(range(4)))),
-    "real-three": np.mean([p in ((0, 1, 2), (2, 1, 0)) for p in permutations(range(3))]),
+    "real-three": np.mean(
+        [p in ((0, 1, 2), (2, 1, 0)) for p in permutations(range(3))]
+    ),
     "real-holm": 10,
 }
 
@@ -65,7 +71,9 @@ BLIND = {  # ways to choose that see the options alone: what they make of an opt
     "last in the alphabet": lambda text, texts: text == max(texts),
     "hedged": lambda text, texts: _has(text, "may some part perhaps least"),
     "not absolute": lambda text, texts: -_has(text, "all no never any both"),
-    "most in common": lambda text, texts: sum(len({*text.split()} & {*t.split()}) for t in texts),
+    "most in common": lambda text, texts: sum(
+        len({*text.split()} & {*t.split()}) for t in texts
+    ),
     **{f"number {n}": lambda text, texts, n=n: text == texts[n] for n in range(4)},
 }
 
@@ -80,7 +88,10 @@ def _has(text, words):
 
 @pytest.mark.parametrize("way", BLIND)
 def test_options_alone_give_no_key_away(way):
-    chosen = [max(texts := [*item.options], key=lambda t: BLIND[way](t, texts)) for item in CHOICES]
+    chosen = [
+        max(texts := [*item.options], key=lambda t: BLIND[way](t, texts))
+        for item in CHOICES
+    ]
     assert np.mean([said == item.answer for said, item in zip(chosen, CHOICES)]) <= 0.35
 
 
@@ -100,7 +111,10 @@ def local(element):
 def opened(package):
     """Return the roots of a package's files, by name."""
     with zipfile.ZipFile(io.BytesIO(package)) as archive:
-        return {name: ElementTree.fromstring(archive.read(name)) for name in archive.namelist()}
+        return {
+            name: ElementTree.fromstring(archive.read(name))
+            for name in archive.namelist()
+        }
 
 
 def test_each_chapter_has_about_eight_items_and_a_third_read_a_result():
@@ -135,15 +149,25 @@ def test_a_package_has_a_manifest_that_names_all_files(path):
     resources = [e for e in manifest.iter() if local(e) == "resource"]
     hrefs = [e.get("href") for e in manifest.iter() if local(e) == "file"]
     assert sorted(hrefs) == sorted(set(roots) - {"imsmanifest.xml"})
-    assert [local(part) for part in manifest] == ["metadata", "organizations", "resources"]
+    assert [local(part) for part in manifest] == [
+        "metadata",
+        "organizations",
+        "resources",
+    ]
     kinds = [resource.get("type") for resource in resources]
     assert kinds.count("imsqti_test_xmlv2p1") == 1
     assert kinds.count("imsqti_item_xmlv2p1") == len(items)
-    needed = [e.get("identifierref") for e in manifest.iter() if local(e) == "dependency"]
+    needed = [
+        e.get("identifierref") for e in manifest.iter() if local(e) == "dependency"
+    ]
     assert set(needed) <= {resource.get("identifier") for resource in resources}
     listed = [e for e in roots["test.xml"].iter() if local(e) == "assessmentItemRef"]
-    assert [e.get("identifier") for e in listed] == needed == [item.id for item in items]
-    assert all(roots[e.get("href")].get("identifier") == e.get("identifier") for e in listed)
+    assert (
+        [e.get("identifier") for e in listed] == needed == [item.id for item in items]
+    )
+    assert all(
+        roots[e.get("href")].get("identifier") == e.get("identifier") for e in listed
+    )
 
 
 @pytest.mark.parametrize("path", QUIZZES, ids=lambda path: path.stem)
@@ -160,8 +184,14 @@ def test_platforms_get_key_and_reasons(path):
     for item in quiz.read(path):
         root, question = new[f"{item.id}.xml"], asked[item.id]
         key = next(e.text for e in root[0].iter() if local(e) == "value")
-        choices = {e.get("identifier"): e.text for e in root.iter() if local(e) == "simpleChoice"}
-        told = {e.get("identifier"): e.text for e in root if local(e) == "modalFeedback"}
+        choices = {
+            e.get("identifier"): e.text
+            for e in root.iter()
+            if local(e) == "simpleChoice"
+        }
+        told = {
+            e.get("identifier"): e.text for e in root if local(e) == "modalFeedback"
+        }
         full = [e.findtext("text") for e in question if e.get("fraction") == "100"]
         assert full == [item.answer]
         texts = "".join(olds[item.id].itertext())
@@ -170,7 +200,8 @@ def test_platforms_get_key_and_reasons(path):
             assert choices[key] == item.answer
             assert {choices[name]: why for name, why in told.items()} == item.options
             given = {
-                e.findtext("text"): e.findtext("feedback/text") for e in question.iter("answer")
+                e.findtext("text"): e.findtext("feedback/text")
+                for e in question.iter("answer")
             }
             assert given == item.options
             (right,) = [c for c in olds[item.id].iter() if c.get("continue") == "No"]

@@ -35,8 +35,14 @@ CONTENT = """## Definition
 a < b
 ```
 """
-TOLD = {"seed": 3, "finished": "2026-01-02T03:04", "device": "cpu", "versions": {"python": "3"}}
-# Where an outline has digits that no run computed: formulas, what is cited, and what is made up.
+TOLD = {
+    "seed": 3,
+    "finished": "2026-01-02T03:04",
+    "device": "cpu",
+    "versions": {"python": "3"},
+}
+# Where an outline has digits that no run computed: formulas, what is cited, and what is
+# made up.
 CITED = re.compile(
     r"\$+[^$]*\$+|\{\w+\} .*|(?:Tables?|Figures?|sections?|Equations?|Appendix) [\w.]+"
     r"(?:(?:,| and| to) [A-Z]?\.?\d[\w.]*)*|\b(?:19|20)\d\d\b|IC-LKE|SmolLM2|`[^`]*`"
@@ -55,7 +61,15 @@ def chapter(tmp_path):
         new_code_cell("plot()", metadata=about, outputs=[shown]),
     ]
     found = [
-        Finding("rises", "holds", "It rises <by> 12.5 [1.0, 20.0] points.", 0.125, 0.01, 0.2, 9),
+        Finding(
+            "rises",
+            "holds",
+            "It rises <by> 12.5 [1.0, 20.0] points.",
+            0.125,
+            0.01,
+            0.2,
+            9,
+        ),
         Finding("falls", "undecided", "9 facts do not decide.", 0.1, -0.1, 0.2, 9),
     ]
     (tmp_path / "findings.json").write_text(json.dumps([vars(one) for one in found]))
@@ -90,7 +104,9 @@ Ask *first*.
     assert f'alt="A &quot;curve&quot;" src="data:image/png;base64,{PIXEL}"' in result
     assert "<figcaption><p>Shares, as above.</p>" in result
     assert '<h2 class="optional">' in result
-    assert 'data-claim="rises">It rises &lt;by&gt; 12.5 [1.0, 20.0] points.</p>' in result
+    assert (
+        'data-claim="rises">It rises &lt;by&gt; 12.5 [1.0, 20.0] points.</p>' in result
+    )
     assert 'class="finding undecided mathjax_ignore" data-claim="falls"' in result
     assert re.search(r"<p>4 minutes, optional</p>\s<p>Ask <em>first</em>.</p>", result)
     assert r"\(a\)</span></h2>" in meaning
@@ -118,7 +134,9 @@ def test_answers_are_in_the_notes_unless_they_are_not_public(chapter, answers):
     item = next(one for one in quiz.read(TEMPLATES / "quiz" / "monitor.yaml"))
     shown, _, notes = asked.partition("<aside")
     assert html.escape(item.ask) in shown
-    assert [html.escape(each) for each in item.options] == re.findall("<li>(.*?)</li>", shown)
+    assert [html.escape(each) for each in item.options] == re.findall(
+        "<li>(.*?)</li>", shown
+    )
     assert ("Answer:" in notes) == answers
     assert ("0.4" in by_hand.partition("<aside")[2]) == answers
 
@@ -126,7 +144,9 @@ def test_answers_are_in_the_notes_unless_they_are_not_public(chapter, answers):
 def test_a_deck_is_printed_a_page_a_slide(chapter, tmp_path, monkeypatch):
     monkeypatch.setattr(slides, "placed", lambda answers: {"monitor": chapter})
     outline = tmp_path / "monitor.md"
-    outline.write_text("## A\n\nOne.\n\n---\n\n## B\n\n$$a^2$$\n\nNote: 1 minute\nSay it.")
+    outline.write_text(
+        "## A\n\nOne.\n\n---\n\n## B\n\n$$a^2$$\n\nNote: 1 minute\nSay it."
+    )
     (tmp_path / "lecture.yaml").write_text("- monitor: A\n- missing: B\n")
     monkeypatch.setattr(slides, "OUTLINES", tmp_path)
     try:
@@ -161,22 +181,33 @@ def test_a_slide_has_a_heading_minutes_notes_and_at_most_60_words(outlined):
         body, timed, notes = re.split(r"^(Note: .*)$", page, flags=re.MULTILINE)
         assert weeks.TIMED.fullmatch(timed), page
         assert notes.strip()
-        said = [re.sub(r"\$+[^$]*\$+", "x", re.sub(r"^\{\w+\}|[#|*-]", "", body, flags=re.M))]
+        said = [
+            re.sub(
+                r"\$+[^$]*\$+", "x", re.sub(r"^\{\w+\}|[#|*-]", "", body, flags=re.M)
+            )
+        ]
         for kind, words in re.findall(r"^\{(\w+)\} *(.*)$", body, flags=re.MULTILINE):
             if kind == "finding":
                 claims = [told.get(claim, {}) for claim in words.split()]
-                said += [max(map(str, claim.values()), key=len, default="") for claim in claims]
+                said += [
+                    max(map(str, claim.values()), key=len, default="")
+                    for claim in claims
+                ]
             elif kind == "quiz":
                 said += [asked[words].ask, *asked[words].options]
             elif kind == "exercise":
                 assert body.strip().startswith(f"## {given[words].title}\n")
                 said.append(given[words].text)
-        assert sum(len(one.split()) for one in said) <= 66, page  # names and formulas count twice
+        assert sum(len(one.split()) for one in said) <= 66, (
+            page
+        )  # names and formulas count twice
 
 
 def test_the_lecture_takes_ninety_minutes():
     told = []
-    for one in yaml.safe_load((slides.OUTLINES / "lecture.yaml").read_text(encoding="utf-8")):
+    for one in yaml.safe_load(
+        (slides.OUTLINES / "lecture.yaml").read_text(encoding="utf-8")
+    ):
         ((name, heading),) = one.items()
         text = (slides.OUTLINES / f"{name}.md").read_text(encoding="utf-8")
         (page,) = [part for part in text.split("\n---\n") if f"## {heading}\n" in part]
@@ -188,40 +219,58 @@ def test_outlines_name_what_is_in_the_chapter_and_no_numbers_of_a_run(outlined):
     name, pages, cells = outlined
     asked = re.findall(r"^\{(\w+)\} *(.*)$", "\n".join(pages), flags=re.MULTILINE)
     markdown = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    shown = [cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in cells]
+    shown = [
+        cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in cells
+    ]
     given = exercises.read(TEMPLATES / f"{name}.ipynb")
     have = {
         "figure": set(shown),
         "equation": {label for label, _ in slides.EQUATION.findall(markdown)},
-        "exercise": {one.label for one in given if one.kind == "on paper"},  # not handed in
+        "exercise": {
+            one.label for one in given if one.kind == "on paper"
+        },  # not handed in
         "quiz": {one.id for one in quiz.read(TEMPLATES / "quiz" / f"{name}.yaml")},
     }
     for kind, words in asked:
         assert kind in slides.FILLED
         if kind in have:
             assert set(words.partition(" | ")[0].split()) <= have[kind], words
-    claims = [claim for kind, words in asked if kind == "finding" for claim in words.split()]
+    claims = [
+        claim for kind, words in asked if kind == "finding" for claim in words.split()
+    ]
     assert len(set(claims)) == len(claims) >= 4
     for page in pages:
         body, _, notes = page.partition("\nNote:")
-        said = notes.partition("\n")[2] if "{source} " in body else weeks.TIMED.sub("", page)
+        said = (
+            notes.partition("\n")[2]
+            if "{source} " in body
+            else weeks.TIMED.sub("", page)
+        )
         assert not re.search(r"\d", CITED.sub("", said)), page
 
 
-needs_book = pytest.mark.skipif(not DECKS, reason="there is no book yet: run make book first")
+needs_book = pytest.mark.skipif(
+    not DECKS, reason="there is no book yet: run make book first"
+)
 
 
 @needs_book
 @pytest.mark.parametrize("deck", DECKS, ids=lambda path: path.stem)
 def test_numbers_on_slides_are_those_of_the_findings(deck):
-    assert f'"slides/{deck.name}"' in (HTML / "instructors.html").read_text(encoding="utf-8")
+    assert f'"slides/{deck.name}"' in (HTML / "instructors.html").read_text(
+        encoding="utf-8"
+    )
     found = {one.claim: one for one in load(ROOT / "book" / "chapters" / deck.stem)}
     page = deck.read_text(encoding="utf-8").translate({0xA0: " ", 0x2212: "-"})
-    shown = dict(re.findall(r'<p class="finding[^>]*data-claim="([^"]+)">(.*?)</p>', page))
+    shown = dict(
+        re.findall(r'<p class="finding[^>]*data-claim="([^"]+)">(.*?)</p>', page)
+    )
     assert {claim: html.unescape(words) for claim, words in shown.items()} == {
         claim: found[claim].sentence for claim in shown
     }
-    wanted = (slides.OUTLINES / deck.name).with_suffix(".md").read_text(encoding="utf-8")
+    wanted = (
+        (slides.OUTLINES / deck.name).with_suffix(".md").read_text(encoding="utf-8")
+    )
     claims = re.findall(r"^\{finding\} (.*)$", wanted, flags=re.MULTILINE)
     assert set(" ".join(claims).split()) <= shown.keys()
 
@@ -229,7 +278,11 @@ def test_numbers_on_slides_are_those_of_the_findings(deck):
 @needs_book
 @pytest.mark.parametrize("deck", DECKS, ids=lambda path: path.stem)
 def test_a_deck_opens_without_network_and_fits(deck, browser):
-    page, asked, errors = browser.new_page(viewport={"width": 1400, "height": 788}), [], []
+    page, asked, errors = (
+        browser.new_page(viewport={"width": 1400, "height": 788}),
+        [],
+        [],
+    )
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
@@ -243,6 +296,8 @@ def test_a_deck_opens_without_network_and_fits(deck, browser):
         assert page.evaluate(script("words")) <= 60, f"slide {index + 1}"
         assert page.evaluate(script("scale")) * FIGURE_TEXT >= 13, f"slide {index + 1}"
     assert not errors
-    assert not [address for address in asked if not address.startswith(("file:", "data:"))]
+    assert not [
+        address for address in asked if not address.startswith(("file:", "data:"))
+    ]
     assert page.evaluate("document.querySelectorAll('mjx-merror').length") == 0
     page.close()

@@ -42,7 +42,9 @@ def test_lists_are_those_of_the_chapters(lyon, separator):
     asked = Question("P17", "Lyon", "list", examples=3, separator=separator)
     prompt, objects, continuations = live.ask(asked)
     pool = live.facts().query("relation == 'P17' and subject != 'Lyon'")[:3]
-    probes = lists.ic_lke(lyon, pool, {lyon["fact"].item(): ["Peru", "France"]}, 3, separator)
+    probes = lists.ic_lke(
+        lyon, pool, {lyon["fact"].item(): ["Peru", "France"]}, 3, separator
+    )
     pairs = {tuple(pair) for pair in pool[["subject", "object"]].to_numpy()}
     template = lists.style(separator)[0]
     assert all(prompts.frames.fill(template, *pair) in prompt for pair in pairs)
@@ -52,18 +54,29 @@ def test_lists_are_those_of_the_chapters(lyon, separator):
 
 def test_other_examples_come_with_each_turn_and_never_tell_the_answer():
     first, second = (
-        live.ask(Question("P17", "Lyon", "list", examples=200, turn=turn))[0] for turn in (0, 1)
+        live.ask(Question("P17", "Lyon", "list", examples=200, turn=turn))[0]
+        for turn in (0, 1)
     )
     assert first != second
-    assert all(text.count("Lyon") == 1 and text.endswith("Lyon:") for text in (first, second))
-    assert live.ask(Question("P17", "Lyon", "list", examples=9999))[0].count("\n") == 446
+    assert all(
+        text.count("Lyon") == 1 and text.endswith("Lyon:") for text in (first, second)
+    )
+    assert (
+        live.ask(Question("P17", "Lyon", "list", examples=9999))[0].count("\n") == 446
+    )
 
 
 @given(
-    st.sampled_from(RELATIONS), st.text(max_size=12), st.booleans(), st.integers(0, 8), st.data()
+    st.sampled_from(RELATIONS),
+    st.text(max_size=12),
+    st.booleans(),
+    st.integers(0, 8),
+    st.data(),
 )
 @settings(max_examples=60)
-def test_options_are_different_objects_with_the_truth_among_them(relation, name, known, turn, data):
+def test_options_are_different_objects_with_the_truth_among_them(
+    relation, name, known, turn, data
+):
     table = live.facts().query("relation == @relation")
     subject = data.draw(st.sampled_from(sorted(table["subject"]))) if known else name
     asked = Question(relation, subject, "options", turn=turn)
@@ -87,13 +100,17 @@ def test_answers_are_the_products_of_all_tokens():
         start = len(lm.tokenizer(prompt)["input_ids"])
         with torch.no_grad():
             logs = lm.model(ids).logits[0].log_softmax(-1)
-        total = sum(logs[at - 1, ids[0, at]].item() for at in range(start, ids.shape[1]))
+        total = sum(
+            logs[at - 1, ids[0, at]].item() for at in range(start, ids.shape[1])
+        )
         found = table.set_index("object")["probability"][name]
         assert math.isclose(found, math.exp(total), rel_tol=1e-4)
 
 
 def test_the_still_figure_has_its_words_and_shows_the_answer_before():
-    made, table = (put(Question("P17", "Lyon", "form")) for put in (writing.still, live.answers))
+    made, table = (
+        put(Question("P17", "Lyon", "form")) for put in (writing.still, live.answers)
+    )
     assert bars(made["bars"]).startswith(b"\x89PNG")
     assert "“QUESTION: Which country is Lyon in? / ANSWER:”" in made["caption"]
     assert f"{table['object'][0]} {100 * table['probability'][0]:.1f} %" in made["alt"]
@@ -107,7 +124,8 @@ def test_the_still_figure_has_its_words_and_shows_the_answer_before():
 
 
 @pytest.mark.parametrize(
-    ("exposures", "words"), [(0, "was never stated"), (1, "stated once"), (8, "stated 8 times")]
+    ("exposures", "words"),
+    [(0, "was never stated"), (1, "stated once"), (8, "stated 8 times")],
 )
 def test_the_truth_is_told_as_often_as_it_stood_in_the_text(exposures, words):
     fact = live.facts().query("exposures == @exposures").iloc[0]

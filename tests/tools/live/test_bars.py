@@ -29,7 +29,11 @@ def test_bars_stand_in_order_with_their_values_and_colours():
     ax = drawn(OBJECTS)
     bars = ax.patches
     assert [bar.get_width() for bar in bars] == [0.9, 0.06, 0.04]
-    assert [mpl.colors.to_hex(bar.get_facecolor()) for bar in bars] == [BLUE, GREEN, RED]
+    assert [mpl.colors.to_hex(bar.get_facecolor()) for bar in bars] == [
+        BLUE,
+        GREEN,
+        RED,
+    ]
     assert texts(ax.texts) == ["90.0 %", "6.0 %", "4.0 %"]
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == ["$5", "Peru (true)", "Chad (stated falsely)"]
@@ -39,8 +43,14 @@ def test_hollow_bars_are_those_before():
     ax = drawn(OBJECTS.assign(before=[0.1, 0.2, 0.3]))
     solid, hollow = ax.patches[:3], ax.patches[3:]
     assert not any(bar.get_fill() for bar in hollow)
-    middles = [[bar.get_y() + bar.get_height() / 2 for bar in bars] for bars in (solid, hollow)]
+    middles = [
+        [bar.get_y() + bar.get_height() / 2 for bar in bars] for bars in (solid, hollow)
+    ]
     assert middles[0] == pytest.approx(middles[1])
-    assert [bar.get_width() for bar in hollow] == [0.2, 0.3, 0.1]  # of $5, Peru and Chad
+    assert [bar.get_width() for bar in hollow] == [
+        0.2,
+        0.3,
+        0.1,
+    ]  # of $5, Peru and Chad
     bottom, top = ax.get_ylim()
     assert bottom > top  # the likeliest is on top

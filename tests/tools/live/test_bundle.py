@@ -28,14 +28,23 @@ def unpacked(part: str) -> bytes:
 
 def test_parts_are_the_models_own_files(content):
     for name, file in FILES.items():
-        assert unpacked(content["parts"][name]) == (WEIGHTS / live.MODEL / file).read_bytes()
+        assert (
+            unpacked(content["parts"][name])
+            == (WEIGHTS / live.MODEL / file).read_bytes()
+        )
 
 
 def test_the_catalogue_holds_every_fact(content):
     catalogue = json.loads(unpacked(content["parts"]["catalogue"]))
     assert catalogue == live.catalogue()
     told = {
-        (r["name"], row[0], r["objects"][row[1]], row[2], row[3] >= 0 and r["objects"][row[3]])
+        (
+            r["name"],
+            row[0],
+            r["objects"][row[1]],
+            row[2],
+            row[3] >= 0 and r["objects"][row[3]],
+        )
         for r in catalogue["relations"]
         for row in r["facts"]
     }
@@ -60,12 +69,21 @@ def test_another_model_makes_another_version(tmp_path):
     config = folder / "config.json"
     config.write_text(config.read_text().replace("0.02", "0.03"))
     make = live.bundle.__wrapped__
-    assert make(folder).version != live.bundle().version == make(WEIGHTS / live.MODEL).version
+    assert (
+        make(folder).version
+        != live.bundle().version
+        == make(WEIGHTS / live.MODEL).version
+    )
 
 
 def test_a_tag_holds_its_question_whatever_stands_in_it():
     subject = "\"'><script>alert(1)</script> & ü"
-    case = {"label": subject, "asked": {"subject": subject}, "said": subject, "bars": []}
+    case = {
+        "label": subject,
+        "asked": {"subject": subject},
+        "said": subject,
+        "bars": [],
+    }
     tag = live.opening([case])
     assert tag.count("<") == tag.count(">") == 3  # the place, and a paragraph
     told = json.loads(html.unescape(re.search(r'data-live="([^"]*)"', tag)[1]))

@@ -93,20 +93,31 @@ def test_a_subject_is_found_in_any_case_and_accents(typed):
 
 
 def test_the_note_on_famous_cities_says_what_the_training_text_holds():
-    note = re.search(r":::\{note\}\n(.*?)\n:::", (BOOK / "try.md").read_text(), flags=re.DOTALL)[1]
+    note = re.search(
+        r":::\{note\}\n(.*?)\n:::", (BOOK / "try.md").read_text(), flags=re.DOTALL
+    )[1]
     never, often = (
         re.search(pattern, note)[1].replace(" or ", ", ").split(", ")
-        for pattern in (r"which country ([\w, ]+) is in, but", r"which one ([\w, ]+) is in\.")
+        for pattern in (
+            r"which country ([\w, ]+) is in, but",
+            r"which one ([\w, ]+) is in\.",
+        )
     )
     stated = live.facts().query("relation == 'P17'").set_index("subject")
-    assert not stated.loc[never, ["exposures", "pair_exposures", "false_exposures"]].any(axis=None)
-    assert stated.loc[often, "exposures"].min() >= int(re.search(r"(\d+) times or more", note)[1])
+    assert not stated.loc[
+        never, ["exposures", "pair_exposures", "false_exposures"]
+    ].any(axis=None)
+    assert stated.loc[often, "exposures"].min() >= int(
+        re.search(r"(\d+) times or more", note)[1]
+    )
 
 
 def close(found, expected, tolerance=1e-4):
     """Tell whether two trees are the same but for the last digits of their numbers."""
     if isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(close(found[k], expected[k]) for k in found)
+        return found.keys() == expected.keys() and all(
+            close(found[k], expected[k]) for k in found
+        )
     if isinstance(expected, list):
         return len(found) == len(expected) and all(map(close, found, expected))
     if isinstance(expected, float):
@@ -118,7 +129,9 @@ def close(found, expected, tolerance=1e-4):
 def test_the_pages_show_what_the_model_answers(name):
     case, last, before = stored(name)
     still = writing.still(last, before)
-    assert close({part: case[part] for part in still}, still), "run python -m tests.live_page"
+    assert close({part: case[part] for part in still}, still), (
+        "run python -m tests.live_page"
+    )
 
 
 @pytest.mark.slow
@@ -129,16 +142,24 @@ def test_all_that_pages_show_is_what_would_be_chosen_now():
 
 def test_every_box_of_the_book_has_its_case(root):
     pages = [*(root / "book").glob("*.md"), *(root / "notebooks").glob("*.ipynb")]
-    text = "\n".join(page.read_text(encoding="utf-8").replace("\\n", "\n") for page in pages)
+    text = "\n".join(
+        page.read_text(encoding="utf-8").replace("\\n", "\n") for page in pages
+    )
     directives = {"case": "live-probe", "front": "front-fact", "fact": "one-fact"}
     for kind, directive in directives.items():
-        names = [line.split("} ")[1] for line in text.splitlines() if f"{{{directive}}} " in line]
+        names = [
+            line.split("} ")[1]
+            for line in text.splitlines()
+            if f"{{{directive}}} " in line
+        ]
         assert names
         assert all(answered(kind, name) for line in names for name in line.split())
 
 
 def test_what_was_not_asked_is_refused():
-    with pytest.raises(UserError, match=r"no case 'x': choose from flipped, distracted,"):
+    with pytest.raises(
+        UserError, match=r"no case 'x': choose from flipped, distracted,"
+    ):
         answered("case", "x")
 
 
@@ -167,7 +188,9 @@ def test_each_state_has_a_button_its_prompt_and_its_own_bars():
 def readings():
     shown = answered("fact", writing.FACT)
     found = writing.through(writing.FACT)
-    made = json.loads(json.dumps([[reading._asdict() for reading in found], writing.front()]))
+    made = json.loads(
+        json.dumps([[reading._asdict() for reading in found], writing.front()])
+    )
     assert close([shown, answered("front", "Lyon")], made)
     return found
 
@@ -195,7 +218,9 @@ def test_prompts_are_those_that_the_model_reads(readings):
 
 def test_readings_are_escaped_and_linked(root, monkeypatch):
     monkeypatch.syspath_prepend(str(root / "book" / "_ext"))
-    text = importlib.import_module("facts_shown").reading("monitor", ["<i>"], "a & b", None)
+    text = importlib.import_module("facts_shown").reading(
+        "monitor", ["<i>"], "a & b", None
+    )
     assert "<code>&lt;i&gt;</code>" in text
     assert "a &amp; b" in text
     assert 'href="chapters/monitor.html"' in text
