@@ -5,15 +5,14 @@ status 2.
 """
 
 import argparse
-import contextlib
-import difflib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from helpers import UserError, printable
+from helpers.settings import settings_from_words
 
 Commands = Mapping[str, tuple[Callable[[argparse.Namespace], int | None], str]]
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -66,13 +65,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--wordings": {"type": int, "help": "of each fact, or samples; as in the run"},
     "--folder": {"type": Path, "help": "where to write; one in build by default"},
 }
-FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
-YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-# The least value of a number, where it is not 0: fewer resamples give no interval.
-ONE = ("n_frames", "n_grid", "n_seen", "n_unseen", "n_examples", "n_choices", "n_seeds")
-LEAST = dict.fromkeys((*ONE, "n_close", "n_focus"), 1)
-LEAST |= {"n_bootstrap": 20, "n_variations": 2, "n_options": 2}
-KINDS = {bool: "yes or no", int: "a whole number", float: "a number"}
 
 
 def measure(args: argparse.Namespace) -> None:
@@ -81,12 +73,14 @@ def measure(args: argparse.Namespace) -> None:
     from helpers.studies import STUDIES
 
     names = args.studies or list(STUDIES)
-    declared = {
-        key: value for name in names for key, value in measuring.declared(name).items()
-    }
-    given = read_settings(args.set, declared, "The studies have")
+    defaults = {}
+    for name in names:
+        defaults |= measuring.declared(name)
+    settings = settings_from_words(args.set, defaults, "The studies have")
     folder = {"folder": args.runs} if args.runs else {}
-    for study, place, summary in measuring.measure(args.name, names, given, **folder):
+    for study, place, summary in measuring.measure(
+        args.name, names, settings, **folder
+    ):
         whole = summary[summary["relation"] == "all"].drop(columns="relation")
         print(
             f"{study}, with intervals of 95 %\n{_table(whole)}\nThe run is in {shown(place)}."
@@ -101,8 +95,9 @@ def logs(args: argparse.Namespace) -> None:
     from helpers.studies import STUDIES
 
     study = STUDIES[args.study]
-    given = read_settings(args.set, study.from_logs.__kwdefaults__, "Logs have")
-    found = study.from_logs(args.files, **given)
+    defaults = study.from_logs.__kwdefaults__
+    settings = settings_from_words(args.set, defaults, "Logs have")
+    found = study.from_logs(args.files, **settings)
     for note in found.attrs["notes"]:
         print(f"note: {printable(note)}", file=sys.stderr)
     if args.json:
@@ -180,17 +175,17 @@ def devices(args: argparse.Namespace) -> None:
     """Say what devices there are, and whether a model fits."""
     from helpers.models import devices
 
-    declared = {"device": "", "dtype": "", "tokens": 1_000_000}
-    given = declared | read_settings(args.set, declared, "This command has")
+    defaults = {"device": "", "dtype": "", "tokens": 1_000_000}
+    settings = settings_from_words(args.set, defaults, "This command has")
+    settings = defaults | settings
     print("\n".join(devices.found()))
     if args.model:
-        need = devices.need(args.model, given["device"] or None, given["dtype"] or None)
-        long = devices.seconds(
-            need.parameters, given["tokens"], need.device, need.number
-        )
-        print(
-            f"{need}\nReading {given['tokens']:,} tokens would take about {long:.3g} seconds."
-        )
+        device, dtype = settings["device"] or None, settings["dtype"] or None
+        need = devices.need(args.model, device, dtype)
+        tokens = settings["tokens"]
+        long = devices.seconds(need.parameters, tokens, need.device, need.number)
+        print(need)
+        print(f"Reading {tokens:,} tokens would take about {long:.3g} seconds.")
 
 
 COMMANDS: Commands = {
@@ -264,59 +259,6 @@ def parser(
         for argument in taken.split():
             one.add_argument(argument, **arguments[argument])
     return top
-
-
-def read_settings(
-    words: Iterable[str], declared: Mapping[str, Any], taker: str
-) -> dict[str, Any]:
-    """Return what words like ``n_facts=30`` set, in the types of the defaults that are declared."""
-    given = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not equals:
-            raise UserError(
-                f"'{word}' sets nothing: write name=value, as in n_facts=30."
-            )
-        if name in FIXED:
-            raise UserError(
-                f"The parameter {name} is set with {FIXED[name]}, not by '{word}'."
-            )
-        if name not in declared:
-            near = difflib.get_close_matches(name, declared, n=1)
-            hint = f"did you mean {near[0]}? The" if near else "the"
-            raise UserError(
-                f"{taker} no parameter '{name}': {hint} declared ones are {', '.join(declared)}."
-            )
-        given[name] = read_value(name, text, declared[name])
-        if isinstance(declared[name], int) and given[name] < LEAST.get(name, 0):
-            least = LEAST.get(name, 0)
-            raise UserError(
-                f"The parameter {name} is {given[name]}: give {least} or more."
-            )
-    return given
-
-
-def read_value(name: str, text: str, default: Any) -> Any:
-    """Return the value that ``text`` gives to a setting, in the type of the setting's default."""
-    from helpers.datasets import files, network
-
-    if isinstance(default, list | tuple):
-        first = default[0] if default else ""
-        words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
-        if text.startswith("["):
-            with contextlib.suppress(UserError):  # not JSON: as people write lists
-                words = [str(word) for word in files.parse_json(text, name)]
-        return [read_value(name, word, first) for word in words if word]
-    kind = type(default)
-    try:
-        return YES_NO[text.lower()] if kind is bool else kind(network.public(text))
-    except (KeyError, ValueError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(
-            f"The parameter {name} takes {KINDS.get(kind, kind.__name__)}, "
-            f"as in {name}={default}, and '{text}' is none."
-        ) from error
 
 
 def _table(summary: Any) -> str:

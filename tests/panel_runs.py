@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from book.tools import chapters, settings
+from book.tools import chapters, parameters
 from helpers import datasets, models, runs
 from helpers.runs.panel import asking, reading
 from helpers.studies import STUDIES
@@ -22,7 +22,7 @@ SMALL = {
 
 def ask(folder: Path, chapter: str, lm, **changed) -> Path:
     """Ask a chapter's panel, save what stands for the chapter's run, and return its folder."""
-    given = settings.declared(chapters.TEMPLATES / f"{chapter}.ipynb")
+    given = parameters.declared(chapters.TEMPLATES / f"{chapter}.ipynb")
     given |= {"model": lm.name, "n_panel": N}
     given |= SMALL[chapter]
     run = runs.start(chapter, given | changed, folder / lm.slug / chapter)

@@ -43,6 +43,9 @@ def make(top: Path, *models: str, chapters: Iterable[str] = ("monitor",)) -> Pat
         shutil.copytree(ROOT / name, top / name, ignore=hidden)
     shutil.copytree(ROOT / "notebooks" / "profiles", top / "notebooks" / "profiles")
     shutil.copy(ROOT / "notebooks" / "Snakefile", top / "notebooks")
+    (top / "notebooks" / "analysis").mkdir()
+    least = Path("notebooks", "analysis", "parameters.toml")
+    shutil.copy(ROOT / least, top / least)
     for name in ("_config.yml", "Makefile", "requirements.txt"):
         shutil.copy(ROOT / name, top)
     for chapter in chapters:

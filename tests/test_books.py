@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from book.tools import jobs
 from helpers import datasets, findings, runs
 from tests import outcomes, small_project
 from tests.chapters import notebooks
@@ -67,7 +66,9 @@ def make(project):
         started = time.time()
         words = settings.split()  # a word that no chapter takes is refused
         kept = {
-            word for name in chapters or CHAPTERS for word in jobs.fitting(name, words)
+            word
+            for name in chapters or CHAPTERS
+            for word in notebooks.fitting(name, words)
         }
         settings = " ".join(word for word in words if word in kept)
         line = f'make book MODEL="{model}" MODELS="{others or model}" SET="{settings}"'
@@ -133,7 +134,8 @@ def test_a_model_gets_its_book_whatever_it_answers(
             told.get("model", {}).get("name") == str(model)
             and told["chapter"] in MEASURES
         ):
-            notebooks.check(folder, jobs.fitting(told["chapter"], settings.split()))
+            words = notebooks.fitting(told["chapter"], settings.split())
+            notebooks.check(folder, words)
             rows = runs.metrics(folder).query("level == 'run'")
             found |= rows.groupby("measure")["estimate"].first().to_dict()
     assert {"MONITOR", "NCR", "right", "accuracy"} <= found.keys()

@@ -1,5 +1,6 @@
 """Tests of book/_ext: what pages take from chapters, what holds together, what a book lacks."""
 
+import ast
 import importlib.util
 import json
 import re
@@ -9,6 +10,9 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 from docutils import nodes
+from docutils.core import publish_doctree
+from docutils.utils import new_document
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 from helpers import findings
@@ -162,6 +166,27 @@ def test_a_known_label_that_is_missing_becomes_its_title(target, explicit, kind,
         app, None, node, nodes.inline("", "the figure")
     )
     assert (found and found.astext()) == text
+
+
+def test_a_link_to_a_part_of_a_chapter_is_left_to_sphinx():
+    document = new_document("page.md")
+    config = SimpleNamespace(chapter_labels={"fig-one"})
+    document.settings.env = SimpleNamespace(config=config)
+    for kind, target in (("", "Fig-One"), ("", "fig-none"), ("doc", "fig-one")):
+        link = pending_xref(reftype="myst", refdomain=kind, reftarget=target)
+        document.append(link)
+    extension("missing_parts").ChapterLinks(document).run()
+    kinds = [link["reftype"] for link in document.findall(pending_xref)]
+    assert kinds == ["ref", "myst", "myst"]
+
+
+def test_tables_in_docstrings_are_whole():
+    for path in (BOOK.parent / "helpers").rglob("*.py"):
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        table = re.search(r"^=+ .*^=+ [= ]*$", text, re.MULTILINE | re.DOTALL)
+        if table:
+            page = publish_doctree(table[0], settings_overrides={"report_level": 5})
+            assert [type(node) for node in page.children] == [nodes.table], path
 
 
 def test_labels_of_figures_sections_equations_and_exercises_are_known():

@@ -12,7 +12,7 @@ import requests
 import tenacity
 
 from book.tools import __main__ as commands
-from book.tools import jobs, publish, settings
+from book.tools import jobs, parameters, publish
 from helpers import cli, datasets
 from helpers.datasets import multiple_choice
 from helpers.runs import measuring
@@ -163,7 +163,7 @@ def test_make_knows_target_and_variables(command):
         name, _, value = word.partition("=")
         assert re.search(rf"^{name} \?=", makefile, flags=re.MULTILINE), name
         if name == "SET" and "book" in command:
-            publish.check([], "atlas-s", shlex.split(value))
+            publish.settings_from_words([], shlex.split(value))
 
 
 @pytest.mark.parametrize("command", PYTHON)
@@ -180,4 +180,5 @@ def test_the_commands_of_python_take_these_words(command):
         )
         return
     for chapter in getattr(args, "chapters", None) or [args.chapter]:
-        assert settings.read(jobs.TEMPLATES / f"{chapter}.ipynb", args.set)
+        template = jobs.TEMPLATES / f"{chapter}.ipynb"
+        assert parameters.settings_of_chapters([template], args.set)

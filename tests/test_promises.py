@@ -11,6 +11,7 @@ from helpers import UserError, cli
 from helpers.datasets import files
 from helpers.models import checkpoints
 from helpers.runs import measuring, store
+from helpers.settings import value_from_text
 
 NO_CODE = {
     "PeftModel",
@@ -94,10 +95,10 @@ def test_what_is_printed_is_one_plain_line(text):
 def test_no_setting_keeps_a_secret(value, kept):
     for name, default in (("sources", []), ("dataset", "atlas")):
         if kept:
-            assert value in cli.read_value(name, value, default)
+            assert value in value_from_text(name, value, default)
         else:
             with pytest.raises(UserError, match="password or a token") as caught:
-                cli.read_value(name, value, default)
+                value_from_text(name, value, default)
             assert "S3CRET" not in str(caught.value)
 
 

@@ -14,10 +14,9 @@ import nbformat
 import pytest
 import yaml
 
-from book.tools import chapters
 from helpers import runs
 from tests import hostile
-from tests.chapters import in_process
+from tests.chapters import in_process, notebooks
 from tests.commands import call
 from tests.in_page import script
 
@@ -77,7 +76,7 @@ def folder(request, tmp_path_factory) -> Path:
     for chapter, few in words.items():
         if chapter in wanted:
             with in_process.instead_of_kernels():
-                chapters.run(chapter, model, [*few, *FEW], top / "runs")
+                notebooks.run(chapter, model, [*few, *FEW], top / "runs")
     return next((top / "runs").glob("*/*/run.json")).parents[1]
 
 

@@ -1,7 +1,8 @@
 """Let pages refer to parts of a chapter that this book lacks: a chapter or figure that has not run.
 
 A reference to what the chapter's template has becomes plain text; other unknown labels
-are errors.
+are errors. MyST resolves its own links, ``[text](label)``, and asks nobody about a label
+that is missing: those that chapters define are turned into Sphinx's before it does.
 """
 
 import json
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 TEMPLATES = Path(__file__).resolve().parent.parent.parent / "notebooks"
 LABEL = re.compile(
@@ -43,8 +46,25 @@ def as_text(
     return nodes.inline("", "(not in this book)")
 
 
+class ChapterLinks(SphinxPostTransform):
+    """Have Sphinx resolve the links of MyST to parts of chapters."""
+
+    default_priority = 8  # MyST's own has 9
+
+    def run(self, **kwargs: Any) -> None:
+        """Turn each such link into a reference with a text of its own."""
+        for node in self.document.findall(addnodes.pending_xref):
+            label = node.get("reftarget", "").lower()
+            known = label in self.config.chapter_labels
+            if node["reftype"] == "myst" and node["refdomain"] != "doc" and known:
+                node["reftype"] = "ref"
+                node["refdomain"] = "std"
+                node["reftarget"] = label
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_config_value("chapter_labels", {name.lower() for name in labels()}, "env")
+    app.add_post_transform(ChapterLinks)
     app.connect("missing-reference", as_text)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,7 @@
 """The book's commands, ``python -m book.tools COMMAND``; targets of the Makefile call them."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     "--runs": cli.ARGUMENTS["--runs"] | {"default": RUNS},
     "--set": cli.ARGUMENTS["--set"],
+    "--settings": {
+        "metavar": "JSON",
+        "type": json.loads,
+        "default": {},
+        "help": "settings already typed, as other commands hand them on",
+    },
     "--cores": {"metavar": "N", "type": int, "help": "all by default"},
     "--profile": {"default": "", "help": "one of notebooks/profiles, or a folder"},
     "--dry-run": {"action": "store_true", "help": "say what it would make"},
@@ -36,31 +43,22 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 def run(args: argparse.Namespace) -> None:
     """Execute one chapter."""
-    from book.tools import chapters
+    from book.tools import chapters, parameters
 
     templates = args.templates or chapters.TEMPLATES
-    chapters.run(args.chapter, args.model, args.set, args.runs, templates)
+    template = templates / f"{args.chapter}.ipynb"
+    settings = parameters.settings_of_chapters([template], args.set) | args.settings
+    chapters.run(args.chapter, args.model, settings, args.runs, templates)
 
 
 def others(args: argparse.Namespace) -> None:
     """Measure a model as the chapters do, without notebooks."""
-    from book.tools import jobs, locks, others
-    from helpers.models.checkpoints import slug
+    from book.tools import chapters, publish
     from helpers.studies import STUDIES
 
-    runs, words, names = (
-        args.runs.resolve(),
-        tuple(args.set),
-        args.chapters or list(STUDIES),
-    )
-    first, *more = (f"{slug(args.model)}/{name}" for name in names)
-    made = jobs.made_from(
-        jobs.Job(first, jobs.OTHERS, args.model, words, tuple(more)), runs
-    )
-    templates = [jobs.TEMPLATES / f"{name}.ipynb" for name in names]
-    with locks.logged(runs / first):
-        for folder in others.run(args.model, templates, words, runs):
-            jobs.sign(folder, made)
+    names = args.chapters or list(STUDIES)
+    settings = publish.settings_from_words(names, args.set) | args.settings
+    chapters.measure(args.model, names, settings, args.runs)
 
 
 def noise(args: argparse.Namespace) -> None:
@@ -80,8 +78,9 @@ def book(args: argparse.Namespace) -> None:
     """Make the book of a model, repeating only what changed."""
     from book.tools import publish
 
+    settings = publish.settings_from_words(args.chapters, args.set)
     publish.book(
-        args.chapters, args.model, args.set, args.cores, args.runs, args.models
+        args.chapters, args.model, settings, args.cores, args.runs, args.models
     )
 
 
@@ -138,8 +137,8 @@ def links(args: argparse.Namespace) -> int:
 
 
 COMMANDS: cli.Commands = {
-    "run": (run, "chapter --model --runs --set --templates"),
-    "others": (others, "chapters --model --runs --set"),
+    "run": (run, "chapter --model --runs --set --settings --templates"),
+    "others": (others, "chapters --model --runs --set --settings"),
     "noise": (noise, "--model --runs --facts"),
     "book": (book, "chapters --model --models --runs --set --cores"),
     "sweep": (sweep, "chapters --models --runs --set --cores --profile --dry-run"),

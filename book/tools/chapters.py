@@ -1,11 +1,12 @@
 """Run a chapter on a model: execute its notebook, keep its log, and its traceback if it fails."""
 
+import contextlib
 import logging
 import os
 import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,46 +15,53 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from book.tools import jobs, locks, settings
+from book.tools import jobs, locks, parameters
 from book.tools.jobs import TEMPLATES, Job
 from book.tools.locks import RunLog
-from helpers import UserError
+from helpers import UserError, models
 from helpers.models.checkpoints import slug
-from helpers.runs import ROOT, RUNS, SYNTHESIS, shown
+from helpers.runs import ROOT, RUNS, SYNTHESIS, measuring, shown
 
 RUNNING = ".running.ipynb"
 # A kernel calls its own end an error, and prints a traceback if it ends between two
 # messages.
 MUTE = "__import__('logging').getLogger('tornado.general').setLevel(100)"
 QUIET = ["--log-level=50", f"--IPKernelApp.exec_lines={MUTE}"]
+LOADING = ("dtype", "trust_remote_code")  # settings with which a model is loaded
 TABLES = ("answers.parquet", "metrics.parquet", "run.json")
 
 
 def run(
     chapter: str,
     model: str,
-    words: Iterable[str] = (),
+    settings: Mapping[str, Any] | None = None,
     runs: Path = RUNS,
     templates: Path = TEMPLATES,
 ) -> Path:
     """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``."""
     template = templates / f"{chapter}.ipynb"
-    words = tuple(words)
-    given = settings.read(template, words)
+    settings = dict(settings or {})
+    runs = runs.resolve()
     synthesis = jobs.kind(chapter, templates) == "synthesis"
-    folder = runs.resolve() / (SYNTHESIS if synthesis else slug(model)) / chapter
-    fixed = {
-        "model": model,
-        "run_dir": shown(folder),
-        "runs_dir": shown(runs.resolve()),
-    }
-    given |= {
-        name: fixed[name] for name in settings.declared(template) if name in fixed
-    }
-    job = Job(folder.name, chapter, "" if synthesis else model, words)
-    made = jobs.made_from(job, runs.resolve(), templates)
+    folder = runs / (SYNTHESIS if synthesis else slug(model)) / chapter
+    for name in settings.keys() - parameters.declared(template).keys():
+        raise UserError(f"The chapter {chapter} has no parameter '{name}'.")
+    injected = settings | _places(template, model, folder, runs)
+    job = Job(folder.name, chapter, "" if synthesis else model, settings)
+    made = jobs.made_from(job, runs, templates)
     with locks.logged(folder) as log:
-        _into(folder, template, given, log)
+        with _stops_told(folder, template), _told_to(log, template, folder):
+            papermill.execute_notebook(
+                template,
+                folder / RUNNING,
+                injected,
+                kernel_name="python3",
+                cwd=ROOT,
+                progress_bar=False,
+                log_output=True,
+                stderr_file=sys.stderr,
+                extra_arguments=QUIET,
+            )
         for table in TABLES[synthesis:]:  # who asks no model has no answers
             if not (folder / table).is_file():
                 raise UserError(
@@ -64,46 +72,76 @@ def run(
     return folder
 
 
-def _into(folder: Path, template: Path, given: dict[str, Any], log: RunLog) -> None:
-    """Execute a notebook into ``.running.ipynb`` or, if a cell fails, ``failed.ipynb``."""
-    part, failed = folder / RUNNING, folder / "failed.ipynb"
+def measure(
+    model: str, chapters: Sequence[str], settings: Mapping[str, Any], runs: Path
+) -> list[Path]:
+    """Measure a model as chapters would, without notebooks, and return the runs' folders.
+
+    A study that cannot be done stops no other.
+    """
+    runs = runs.resolve()
+    first, *more = (f"{slug(model)}/{chapter}" for chapter in chapters)
+    job = Job(first, jobs.OTHERS, model, settings, tuple(more))
+    made = jobs.made_from(job, runs)
+    own = {}
+    for chapter in chapters:
+        template = TEMPLATES / f"{chapter}.ipynb"
+        own[chapter] = jobs.measured_settings(template, settings)
+    loading = {name: own[chapters[0]][name] for name in LOADING}
+    folders, failures = [], []
+    with locks.logged(runs / first):
+        lm = models.load(model, **loading)
+        for chapter in chapters:
+            folder = runs / slug(model) / chapter
+            try:
+                measuring.measure_one(chapter, lm, own[chapter], folder)
+            except UserError as error:
+                failures.append(f"{chapter}: {error}")
+            else:
+                folders.append(folder)
+        if failures:
+            raise UserError(" ".join(failures))
+        for folder in folders:
+            jobs.sign(folder, made)
+    return folders
+
+
+def _places(template: Path, model: str, folder: Path, runs: Path) -> dict[str, str]:
+    """Return the parameters of a chapter that no user sets: the model and the folders."""
+    places = {"model": model, "run_dir": shown(folder), "runs_dir": shown(runs)}
+    known = parameters.declared(template)
+    return {name: places[name] for name in places if name in known}
+
+
+@contextlib.contextmanager
+def _stops_told(folder: Path, template: Path) -> Iterator[None]:
+    """Keep a notebook that stops as ``failed.ipynb``, and say in which cell and why."""
+    failed = folder / "failed.ipynb"
     failed.unlink(missing_ok=True)
     try:
-        _execute(template, part, given, log)
+        yield
     except (PapermillExecutionError, DeadKernelError) as error:
-        part.replace(failed)
+        (folder / RUNNING).replace(failed)
         raise UserError(
             f"The chapter {template.stem} stopped {_failure(error, template, failed)} "
             f"(log: {shown(folder / locks.LOG)}, traceback: {shown(failed)})"
         ) from error
 
 
-def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -> None:
-    """Execute a notebook in the project's folder; the log hears all, the terminal the progress."""
+@contextlib.contextmanager
+def _told_to(log: RunLog, template: Path, folder: Path) -> Iterator[None]:
+    """Prepare for a notebook: its log hears all that it says, the terminal its progress."""
     _add_to("PYTHONPATH", str(ROOT), os.pathsep)
-    _add_to(
-        "PYTHONWARNINGS", "ignore:IProgress not found", ","
-    )  # tqdm's, about widgets
-    os.environ["JUPYTER_PREFER_ENV_PATH"] = (
-        "1"  # this environment's kernel, not the user's
-    )
-    progress = _Progress(template, output.parent)
+    # tqdm's, about widgets
+    _add_to("PYTHONWARNINGS", "ignore:IProgress not found", ",")
+    # this environment's kernel, not the user's
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     logger = logging.getLogger("papermill")
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    logger.handlers = [log, progress]
+    logger.handlers = [log, _Progress(template, folder)]
     try:
-        papermill.execute_notebook(
-            template,
-            output,
-            given,
-            kernel_name="python3",
-            cwd=ROOT,
-            progress_bar=False,
-            log_output=True,
-            stderr_file=sys.stderr,
-            extra_arguments=QUIET,
-        )
+        yield
     finally:
         logger.handlers = []
 

@@ -7,7 +7,7 @@ shell would.
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from book.tools import __main__ as tools
@@ -33,22 +33,19 @@ def words(name: str, given: Mapping[str, str]) -> list[str]:
 
 def commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
     """Return what a target runs, one after the other, as words after ``python -m book.tools``."""
-    chapters, models, settings = (
-        words(name, given) for name in ("CHAPTERS", "MODELS", "SET")
-    )
+    chapters = words("CHAPTERS", given)
+    models = words("MODELS", given)
+    settings = words("SET", given)
     model = f"--model={given.get('MODEL', '')}"
-    many = [
-        "--models",
-        *models,
-        *([f"--cores={given['CORES']}"] if given.get("CORES") else []),
-    ]
+    many = ["--models", *models]
+    if given.get("CORES"):
+        many.append(f"--cores={given['CORES']}")
     if target == "book":
         return [["book", *chapters, model, *many, "--set", *settings]]
     if target == "sweep":
-        many += [
-            f"--profile={given.get('PROFILE', '')}",
-            *["--dry-run"] * bool(given.get("DRY")),
-        ]
+        many.append(f"--profile={given.get('PROFILE', '')}")
+        if given.get("DRY"):
+            many.append("--dry-run")
         return [["sweep", *chapters, *many, "--set", *settings]]
     if target == "knowledge":
         each = [f"--model={name}" for name in models or FOUR]
@@ -58,18 +55,21 @@ def commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
         run = ["run", "knowledge_base", model, "--runs=runs/questions", "--set", *fixed]
         return [[*run, "n_unseen=5", *settings]]
     if target == "benchmarks":
-        run = ["run", "multiplicity", model]
-        sets = {
-            name: Path(name).name.removesuffix(".csv")
-            for name in words("BENCHMARKS", given)
-        }
-        return [
-            [*run, f"--runs=runs/benchmarks/{stem or 'benchmark'}", "--set", f"dataset={name}",
-             "n_items=50", *settings] for name, stem in sets.items()
-        ]  # fmt: skip
+        names = words("BENCHMARKS", given)
+        return [_benchmark(name, model, settings) for name in dict.fromkeys(names)]
+    if target == "course" and given.get("SEED"):
+        return [["course", f"--seed={given['SEED']}"]]
     if target == "course":
-        return [["course", *([f"--seed={given['SEED']}"] if given.get("SEED") else [])]]
+        return [["course"]]
     return [[target, model]]
+
+
+def _benchmark(name: str, model: str, settings: Sequence[str]) -> list[str]:
+    """Return the command that runs the multiplicity chapter on one benchmark."""
+    stem = Path(name).name.removesuffix(".csv") or "benchmark"
+    fixed = [f"dataset={name}", "n_items=50"]
+    run = ["run", "multiplicity", model, f"--runs=runs/benchmarks/{stem}"]
+    return [*run, "--set", *fixed, *settings]
 
 
 def main(target: str, *rest: str) -> int:

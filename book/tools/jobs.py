@@ -8,23 +8,21 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from book.tools import others, settings
-from helpers.cli import FIXED
+from book.tools import parameters
 from helpers.datasets import download
 from helpers.models import adapters, address, checkpoints, identity
 from helpers.models.checkpoints import slug
-from helpers.runs import ROOT, SYNTHESIS, environment, shown
+from helpers.runs import ROOT, SYNTHESIS, environment, measuring, shown
+from helpers.settings import FIXED
 
 TEMPLATES = ROOT / "notebooks"
-NOISE, OTHERS = (
-    "noise",
-    "others",
-)  # what is asked without a notebook: modules of this folder
+# What is asked without a notebook: the noise floor, and other models by the studies.
+NOISE, OTHERS = "noise", "others"
 HERE = Path(__file__).parent
 CODE = (
     ROOT / "helpers",
@@ -55,7 +53,7 @@ class Job:
     name: str  # <slug>/<chapter>
     chapter: str  # or NOISE, or OTHERS
     model: str = ""  # empty where the chapter asks none
-    words: tuple[str, ...] = ()  # the settings given, as name=value
+    settings: Mapping[str, Any] = field(default_factory=dict)  # all others are defaults
     more: tuple[str, ...] = ()  # further folders that it leaves
 
     @property
@@ -82,7 +80,7 @@ class Job:
 
 def kind(chapter: str, templates: Path = TEMPLATES) -> str:
     """Return what a chapter's parameters say that it is: it runs once, or on a model, or on all."""
-    declared = settings.declared(templates / f"{chapter}.ipynb")
+    declared = parameters.declared(templates / f"{chapter}.ipynb")
     if "model" not in declared:
         return "synthesis"
     return "single" if "models" in declared else "measure"
@@ -100,62 +98,76 @@ def plan(
     chapters: Iterable[str],
     shown: str,
     others: Sequence[str] = (),
-    given: Iterable[str] = (),
+    settings: Mapping[str, Any] | None = None,
     *,
     alike: bool = False,
 ) -> list[Job]:
     """Return the runs of chapters on the models of a grid, those that ask models first."""
+    settings = settings or {}
     kinds = {chapter: kind(chapter) for chapter in chapters}
-    given, found = list(given), []
-    measures = [chapter for chapter, what in kinds.items() if what == "measure"]
+    own = {chapter: fitting(chapter, settings) for chapter in kinds}
+    asking = [chapter for chapter in kinds if kinds[chapter] != "synthesis"]
+    measures = [chapter for chapter in kinds if kinds[chapter] == "measure"]
+    jobs = []
     for folder, model in family(shown, others).items():
-        if alike or folder == slug(shown):  # else measured without a notebook
-            found += [
-                Job(
-                    f"{folder}/{chapter}",
-                    chapter,
-                    model,
-                    tuple(fitting(chapter, given)),
-                )
-                for chapter, what in kinds.items()
-                if what != "synthesis"
-            ]
+        if alike or folder == slug(shown):
+            for chapter in asking:
+                jobs.append(Job(f"{folder}/{chapter}", chapter, model, own[chapter]))
         elif measures:
-            places = [f"{folder}/{chapter}" for chapter in measures]
-            taken = [
-                word
-                for word in given
-                if any(fitting(each, [word]) for each in measures)
-            ]
-            words = tuple(
-                word for word in taken if word.partition("=")[0] != "prompt_format"
-            )
-            found.append(Job(places[0], OTHERS, model, words, tuple(places[1:])))
-    syntheses = [chapter for chapter, what in kinds.items() if what == "synthesis"]
-    made = {chapter: tuple(fitting(chapter, given)) for chapter in syntheses}
-    if ALONE in made and slug(shown) not in checkpoints.bundled():
-        named = any(word.startswith("models=") for word in made[ALONE])
-        made[ALONE] += () if named else (f"models={shown}",)
-    return found + [
-        Job(f"{SYNTHESIS}/{name}", name, "", taken) for name, taken in made.items()
-    ]
+            jobs.append(_without_notebooks(folder, model, measures, own))
+    for chapter in kinds:
+        if kinds[chapter] == "synthesis":
+            jobs.append(_synthesis(chapter, shown, own[chapter]))
+    return jobs
 
 
-def fitting(chapter: str, given: Iterable[str]) -> list[str]:
-    """Return the words among ``name=value`` that are not for other chapters alone."""
-    return settings.fitting(TEMPLATES / f"{chapter}.ipynb", given)
+def _without_notebooks(
+    folder: str, model: str, chapters: Sequence[str], own: Mapping[str, Mapping]
+) -> Job:
+    """Return the job that measures a model which the book does not show."""
+    settings = {}
+    for chapter in chapters:
+        settings |= own[chapter]
+    settings.pop("prompt_format", None)  # each model has its own
+    first, *more = (f"{folder}/{chapter}" for chapter in chapters)
+    return Job(first, OTHERS, model, settings, tuple(more))
+
+
+def _synthesis(chapter: str, shown: str, settings: Mapping[str, Any]) -> Job:
+    """Return the job of a chapter that asks no model."""
+    if chapter == ALONE and slug(shown) not in checkpoints.bundled():
+        settings = {"models": [shown]} | settings
+    return Job(f"{SYNTHESIS}/{chapter}", chapter, "", settings)
+
+
+def fitting(chapter: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that a chapter takes."""
+    known = parameters.declared(TEMPLATES / f"{chapter}.ipynb")
+    return {name: settings[name] for name in settings if name in known}
+
+
+def measured_settings(template: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with which a study measures a model as its chapter would."""
+    own = measuring.declared(template.stem)
+    defaults = parameters.free(template)
+    taken = {
+        name: value
+        for name, value in settings.items()
+        if name in defaults and name in own
+    }
+    return own | defaults | taken
 
 
 def reads_runs(job: Job) -> bool:
     """Return whether a job reads the finished runs of others, and so begins after them."""
-    return not job.model and "runs_dir" in settings.declared(
+    return not job.model and "runs_dir" in parameters.declared(
         TEMPLATES / f"{job.chapter}.ipynb"
     )
 
 
 def needs_runs(job: Job) -> bool:
     """Return whether a job is about finished runs, chosen by its ``models``; others do without."""
-    declared = settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
+    declared = parameters.declared(TEMPLATES / f"{job.chapter}.ipynb")
     return reads_runs(job) and "models" in declared
 
 
@@ -175,39 +187,52 @@ def noise(model: str) -> Job:
 
 def made_from(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, Any]:
     """Return what a job would be made from now: settings, and hashes of all that it reads."""
-    makers, values = [templates / f"{job.chapter}.ipynb"], {}
-    makers.append(templates / "claims" / f"{job.chapter}.yaml")
-    if job.early:
-        makers = [HERE / f"{job.chapter}.py"]
-    if job.chapter == OTHERS:
-        notebooks = [templates / f"{Path(folder).name}.ipynb" for folder in job.folders]
-        values = {each.stem: others.values(each, job.words) for each in notebooks}
-        given = values
-        named = [value for own in values.values() for value in own.values()]
+    makers = [
+        templates / f"{job.chapter}.ipynb",
+        templates / "claims" / f"{job.chapter}.yaml",
+    ]
+    settings: dict[str, Any] = {}  # by chapter where they are several
+    if job.chapter == NOISE:
+        makers = [HERE / "noise.py"]
+    elif job.chapter == OTHERS:
+        makers = []
+        for folder in job.folders:
+            chapter = Path(folder).name
+            template = templates / f"{chapter}.ipynb"
+            settings[chapter] = measured_settings(template, job.settings)
     else:
-        if not job.early:
-            values = settings.declared(makers[0]) | settings.read(makers[0], job.words)
-        given = {name: value for name, value in values.items() if name not in FIXED}
-        named = list(given.values())
-    texts = [
-        text
-        for value in named
-        for text in (value if isinstance(value, list) else [value])
-    ]
-    texts += _bases(job.model)
-    outside = [
-        ROOT / Path(t).expanduser()
-        for t in (job.model, *texts)
-        if t and isinstance(t, str)
-    ]
-    found = {
-        "settings": json.loads(json.dumps(given, default=environment.plain)),
+        settings = parameters.declared(makers[0]) | dict(job.settings)
+    reads_runs = "runs_dir" in settings
+    settings = {name: settings[name] for name in settings if name not in FIXED}
+    outside = [ROOT / Path(text).expanduser() for text in _texts(job, settings)]
+    made = {
+        "settings": json.loads(json.dumps(settings, default=environment.plain)),
         "files": digest(files(*CODE, *makers, *outside)),
     }
-    found |= {"commit": commit} if (commit := checkpoints.commit(job.model)) else {}
-    found |= {"versions": identity.versions()} if job.model else {}
-    found |= _served(job.model) if address.is_address(job.model) else {}
-    return found | ({"runs": _read(runs)} if "runs_dir" in values else {})
+    if commit := checkpoints.commit(job.model):
+        made["commit"] = commit
+    if job.model:
+        made["versions"] = identity.versions()
+    if address.is_address(job.model):
+        made |= _served(job.model)
+    if reads_runs:
+        made["runs"] = _read(runs)
+    return made
+
+
+def _texts(job: Job, settings: Mapping[str, Any]) -> list[str]:
+    """Return what may name a file or a folder that a job reads."""
+    values = [job.model, *_bases(job.model)]
+    waiting = list(settings.values())
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+        else:
+            values.append(value)
+    return [value for value in values if value and isinstance(value, str)]
 
 
 def _bases(model: str) -> list[str]:

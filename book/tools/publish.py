@@ -1,11 +1,11 @@
 """Make the book of one model: check what is asked for, have its chapters run, render the pages."""
 
-import difflib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from book.tools import jobs, render, runner, settings, suitability
+from book.tools import jobs, parameters, render, runner, suitability
 from helpers import UserError
 from helpers.models import address, checkpoints, packaged
 from helpers.models.checkpoints import slug
@@ -13,54 +13,39 @@ from helpers.models.server import session
 from helpers.runs import ROOT, SYNTHESIS, store
 
 
-def check(
-    names: Sequence[str], model: str, given: Iterable[str], models: Sequence[str] = ()
-) -> None:
-    """Refuse at once what would fail later; models on the hub are fetched."""
-    given = list(given)
-    check_settings(names, given)
-    trusted = "trust_remote_code=yes" in given
-    for name in [model, *models]:
+def settings_from_words(
+    chapters: Sequence[str], words: Iterable[str]
+) -> dict[str, Any]:
+    """Return the settings that words give chapters (all by default), each typed.
+
+    Chapters that do not exist, and settings that none of them takes, are refused.
+    """
+    names = chapters or render.chapters()
+    templates = [jobs.TEMPLATES / f"{name}.ipynb" for name in names]
+    return parameters.settings_of_chapters(templates, words)
+
+
+def check_models(models: Sequence[str], settings: Mapping[str, Any]) -> None:
+    """Refuse at once models that are not there; those on the hub are fetched."""
+    trusted = settings.get("trust_remote_code", False)
+    for name in models:
         if address.is_address(name):
             session.models(address.parse(name), address.limits())
         else:
             checkpoints.find(name, code=trusted)
 
 
-def check_settings(names: Sequence[str], given: Iterable[str]) -> None:
-    """Refuse chapters that do not exist, and settings that none of them takes."""
-    templates = [
-        jobs.TEMPLATES / f"{name}.ipynb" for name in names or render.chapters()
-    ]
-    given, strange = list(given), set(given)
-    for template in templates:
-        taken = settings.fitting(template, given)
-        settings.read(template, taken)
-        strange -= set(taken)
-    if strange:  # told by the first chapter with a parameter of much the same name
-        word = min(strange)
-        near = [word.partition("=")[0]]
-        like = (
-            t
-            for t in templates
-            if difflib.get_close_matches(*near, settings.declared(t), n=1)
-        )
-        settings.read(next(like, templates[0]), [word])
-
-
 def suited(
-    names: Sequence[str], given: Sequence[str]
+    names: Sequence[str], settings: Mapping[str, Any]
 ) -> tuple[list[str], dict[str, str]]:
     """Return the chapters that can be run on their data, and for each other a sentence why not."""
     why = {}
     for name in names:
-        template = jobs.TEMPLATES / f"{name}.ipynb"
-        taken = settings.declared(template)
-        taken |= settings.read(template, jobs.fitting(name, given))
-        if "dataset" in taken:
-            why[name] = suitability.unsuited(
-                name, taken["dataset"], taken.get("relations", ())
-            )
+        own = parameters.declared(jobs.TEMPLATES / f"{name}.ipynb")
+        own |= jobs.fitting(name, settings)
+        if "dataset" in own:
+            relations = own.get("relations", ())
+            why[name] = suitability.unsuited(name, own["dataset"], relations)
     why = {name: sentence for name, sentence in why.items() if sentence}
     kept = [name for name in names if name not in why]
     for name, sentence in why.items():
@@ -70,32 +55,32 @@ def suited(
     return kept, why
 
 
-def sized(model: str, given: Sequence[str]) -> list[str]:
+def sized(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with those that a model from a package begins with, unless given."""
-    named = {word.partition("=")[0] for word in given}
     own = packaged.sources().get(model, {}).get("book", {})
-    added = [f"{name}={value}" for name, value in own.items() if name not in named]
+    added = {name: own[name] for name in own if name not in settings}
     if added:
+        told = " ".join(f"{name}={value}" for name, value in added.items())
         print(
-            f"{model} is asked less than other models unless SET says more: {' '.join(added)}.",
+            f"{model} is asked less than other models unless SET says more: {told}.",
             file=sys.stderr,
         )
-    return [*added, *given]
+    return added | dict(settings)
 
 
 def book(
     names: Sequence[str],
     model: str,
-    given: Sequence[str],
+    settings: Mapping[str, Any],
     cores: int | None,
     runs: Path,
     models: Sequence[str] = (),
 ) -> None:
     """Run what is missing or out of date, and render the book, whatever becomes of the runs."""
-    check(names, model, given, models)
-    runs, given = runs.resolve(), sized(model, given)
-    kept, why = suited(names or render.chapters(), given)
-    needed = jobs.plan(kept, model, [model] if names else models, given)
+    check_models([model, *models], settings)
+    runs, settings = runs.resolve(), sized(model, settings)
+    kept, why = suited(names or render.chapters(), settings)
+    needed = jobs.plan(kept, model, [model] if names else models, settings)
     if any(job.chapter == "comparison" for job in needed):
         known = checkpoints.bundled()  # of a large model the floor would cost too much
         needed.append(

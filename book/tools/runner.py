@@ -93,22 +93,19 @@ def all_cores() -> int:
 
 def command(job: Job, runs: Path) -> list[str]:
     """Return the command that makes a run."""
-    words = [job.chapter] if job.early else ["run", job.chapter]
-    words += [folder.rpartition("/")[2] for folder in job.folders] * (
-        job.chapter == planned.OTHERS
-    )
-    of = ["--model", job.model] if job.model else []
-    settings = ["--set", *job.words] if job.words else []
-    return [
-        sys.executable,
-        "-m",
-        "book.tools",
-        *words,
-        *of,
-        "--runs",
-        str(runs),
-        *settings,
-    ]
+    command = [sys.executable, "-m", "book.tools"]
+    if job.chapter == planned.OTHERS:
+        command += [job.chapter, *(Path(folder).name for folder in job.folders)]
+    elif job.early:
+        command += [job.chapter]
+    else:
+        command += ["run", job.chapter]
+    if job.model:
+        command += ["--model", job.model]
+    command += ["--runs", str(runs)]
+    if job.settings:
+        command += ["--settings", json.dumps(dict(job.settings))]
+    return command
 
 
 def _here(jobs: Sequence[Job], runs: Path, cores: int) -> None:

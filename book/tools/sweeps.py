@@ -1,6 +1,6 @@
 """Run many chapters on many models, here or on a cluster, and say what became of each run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +15,7 @@ PROFILES = ROOT / "notebooks" / "profiles"
 
 
 def plan(
-    models: Sequence[str], chapters: Sequence[str], given: Sequence[str]
+    models: Sequence[str], chapters: Sequence[str], words: Iterable[str]
 ) -> list[Job]:
     """Return the runs of a sweep, whose chapters and settings are in order."""
     if not models:
@@ -23,9 +23,9 @@ def plan(
             'A sweep needs models: name them, as in MODELS="atlas-s atlas-m".'
         )
     names = list(chapters) or [n for n in render.chapters() if jobs.kind(n) != "single"]
-    publish.check_settings(names, given)
+    settings = publish.settings_from_words(names, words)
     unique = tuple({checkpoints.slug(name): name for name in models}.values())
-    return jobs.plan(dict.fromkeys(names), unique[-1], unique, given, alike=True)
+    return jobs.plan(dict.fromkeys(names), unique[-1], unique, settings, alike=True)
 
 
 def profile(name: str) -> Path | None:

@@ -11,6 +11,7 @@ from helpers.runs.store import (
     metrics,
     parameters,
     save,
+    settings_of_run,
     shown,
     start,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "metrics",
     "parameters",
     "save",
+    "settings_of_run",
     "shown",
     "start",
 ]

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from helpers import UserError, datasets, models, probing, runs
+from helpers import UserError, datasets, models, probing, runs, studies
 from helpers.models import LanguageModel
 from helpers.probing import prompt_formats
 from helpers.runs import store
 from helpers.runs.panel import asking
-from helpers.studies import STUDIES, fitting, settings
+from helpers.studies import STUDIES, fitting
 
 FOLDER = runs.RUNS / "measured"
 # What a run takes besides its study's own settings.
@@ -41,55 +41,60 @@ def declared(name: str) -> dict[str, Any]:
     """Return the settings of a run of a study, with their defaults."""
     if name not in STUDIES:
         raise UserError(f"There is no study {name}: choose from {', '.join(STUDIES)}.")
-    return ALSO | settings(STUDIES[name])
+    return ALSO | studies.settings(STUDIES[name])
 
 
 def measure(
     model: str,
     names: Sequence[str] = (),
-    given: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     folder: str | Path = FOLDER,
 ) -> Iterator[Measured]:
     """Measure a model by one study after another, and save a run of each; none stops another."""
-    failed, given, chosen = [], dict(given or {}), list(names or STUDIES)
-    known = {name: declared(name) for name in chosen}
-    for setting in given:
-        if not any(setting in each for each in known.values()):
-            every = sorted(set().union(*known.values()))
-            raise UserError(f"No study takes {setting}: they take {', '.join(every)}.")
-    of = {
-        name: given.get(name, ALSO[name])
+    settings = dict(settings or {})
+    defaults = {name: declared(name) for name in names or STUDIES}
+    for name in settings:
+        if not any(name in own for own in defaults.values()):
+            every = sorted(set().union(*defaults.values()))
+            raise UserError(f"No study takes {name}: they take {', '.join(every)}.")
+    loading = {
+        name: settings.get(name, ALSO[name])
         for name in ("device", "dtype", "trust_remote_code")
     }
-    lm = models.load(model, **of | {"device": of["device"] or None})
+    lm = models.load(model, **loading | {"device": loading["device"] or None})
     if lm.at_hand:
         number = str(lm.dtype).removeprefix("torch.")
         print(
             f"{lm.name} runs on {lm.device} in {lm.quantization or number}.",
             file=sys.stderr,
         )
-    for name in chosen:
-        values = known[name] | {k: v for k, v in given.items() if k in known[name]}
+    failed = []
+    for name, own in defaults.items():
+        own |= {key: value for key, value in settings.items() if key in own}
         place = Path(folder) / lm.slug / name
         try:
             with store.alone(place):
-                _tell_replaced(place, values)
-                found = measure_one(name, lm, values, place)
+                _tell_replaced(place, own)
+                measured = measure_one(name, lm, own, place)
         except UserError as error:
             failed.append(f"{name}: {error}")
         else:
-            yield found
+            yield measured
     if failed:
         raise UserError(" ".join(failed))
 
 
-def _tell_replaced(place: Path, values: Mapping[str, Any]) -> None:
+def _tell_replaced(place: Path, settings: Mapping[str, Any]) -> None:
     """Say that a run with other settings gives way to the one that begins, if one is there."""
     with contextlib.suppress(UserError):
         before = store.manifest(place)["parameters"]
         text = partial(json.dumps, default=str)  # a tuple comes back as a list
-        kept = [name for name in values if name in before]
-        if other := [name for name in kept if text(before[name]) != text(values[name])]:
+        other = [
+            name
+            for name in settings
+            if name in before and text(before[name]) != text(settings[name])
+        ]
+        if other:
             print(
                 f"{place}: the run with another {', '.join(other)} is replaced.",
                 file=sys.stderr,
@@ -97,33 +102,41 @@ def _tell_replaced(place: Path, values: Mapping[str, Any]) -> None:
 
 
 def measure_one(
-    name: str, lm: LanguageModel, given: Mapping[str, Any], folder: Path
+    name: str, lm: LanguageModel, settings: Mapping[str, Any], folder: Path
 ) -> Measured:
     """Measure a loaded model by one study, with all that :func:`declared` names, and save it."""
     study = STUDIES[name]
-    run = runs.start(name, given | {"model": lm.name}, folder)
-    wanted = given["prompt_format"]
+    run = runs.start(name, settings | {"model": lm.name}, folder)
+    wanted = settings["prompt_format"]
     if getattr(study, "WRAPPED", False):
         few = datasets.load(
-            given["dataset"], n=given["n_facts"] or None, seed=given["seed"]
+            settings["dataset"], n=settings["n_facts"] or None, seed=settings["seed"]
         )
-        asked = (given["dataset"], few, given["seed"], given["match"], run.cache)
+        asked = (
+            settings["dataset"],
+            few,
+            settings["seed"],
+            settings["match"],
+            run.cache,
+        )
         lm = prompt_formats.choose(lm, wanted, *asked).lm
     else:
         lm = prompt_formats.own(lm, wanted)
     with probing.metered() as work:
-        answers = study.ask(lm, **fitting(study.ask, given | {"cache": run.cache}))
-    facts = study.facts(answers, **fitting(study.facts, given))
-    summary = study.summary(facts, n_resamples=given["n_bootstrap"], seed=given["seed"])
+        answers = study.ask(lm, **fitting(study.ask, settings | {"cache": run.cache}))
+    facts = study.facts(answers, **fitting(study.facts, settings))
+    summary = study.summary(
+        facts, n_resamples=settings["n_bootstrap"], seed=settings["seed"]
+    )
     level = summary["relation"].eq("all").map({True: "run", False: "relation"})
     chosen = answers.attrs.get("chosen", {})
-    panel = asking.ask(run, lm, chosen) if "dataset" in given else None
+    panel = asking.ask(run, lm, chosen) if "dataset" in settings else None
     runs.save(
         run,
         answers=answers,
         metrics=summary.assign(level=level),
         model=models.describe(lm),
-        dataset=answers.attrs.get("source") or datasets.source(given["dataset"]),
+        dataset=answers.attrs.get("source") or datasets.source(settings["dataset"]),
         extra={
             "scoring": probing.method(lm),
             "panel": panel,

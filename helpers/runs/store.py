@@ -46,6 +46,41 @@ class Run:
     started: float
 
 
+def parameters(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a notebook, as the first thing that its set-up does.
+
+    They are the names in lower case that hold a number, a text, a yes or no, or a list of
+    such, and so what the parameters cell has assigned, and papermill after it. Where the
+    set-up is executed again, the parameters are those of the first time, with the values
+    that they have now: cells in between have assigned names of their own.
+
+    Parameters
+    ----------
+    names : dict
+        What ``globals()`` returns in the notebook.
+
+    Returns
+    -------
+    dict
+        The parameters by name, for :func:`start`.
+
+    Examples
+    --------
+    >>> cell = {"model": "atlas-s", "n_facts": 5, "relations": [], "_": "shown", "In": []}
+    >>> parameters(cell)
+    {'model': 'atlas-s', 'n_facts': 5, 'relations': []}
+    """
+    if "settings" in names:
+        return {name: names[name] for name in names["settings"]}
+    return {
+        name: value
+        for name, value in names.items()
+        if isinstance(value, bool | int | float | str | list)
+        and name.islower()
+        and not name.startswith("_")
+    }
+
+
 def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> Run:
     """Make a run's folder and return the run.
 
@@ -236,7 +271,7 @@ def manifest(folder: str | Path) -> dict[str, Any]:
     return _told(_there(Path(folder) / "run.json"))
 
 
-def parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of_run(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run, those that it left open as they came out."""
     came_out = {name: manifest[name] for name in LEFT_OPEN if name in manifest}
     return manifest["parameters"] | came_out

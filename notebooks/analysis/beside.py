@@ -125,7 +125,7 @@ def facts(chapter: str, folder: str | Path) -> pd.DataFrame:
 @lru_cache(maxsize=64)
 def _facts(chapter: str, folder: str, finished: int) -> pd.DataFrame:
     """Read a run once, unless it has run again: several tables of a page ask for it."""
-    study, given = STUDIES[chapter], store.parameters(store.manifest(folder))
+    study, given = STUDIES[chapter], store.settings_of_run(store.manifest(folder))
     return by_item(study.facts(store.answers(folder), **fitting(study.facts, given)))
 
 
@@ -238,7 +238,7 @@ def why(
     """Say in what a run, or one measure, differs from what the paper asked; "" if in nothing."""
     if other := _other_questions(chapter, manifest["dataset"], n_relations):
         return other
-    given, name = store.parameters(manifest), manifest["dataset"]["name"]
+    given, name = store.settings_of_run(manifest), manifest["dataset"]["name"]
     told = {
         setting: (given.get(setting), value)
         for setting, value in AS_PRINTED[chapter].items()

@@ -1,6 +1,7 @@
 """What the comparison of models computes: which runs may be compared, and who is better."""
 
 import json
+import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import combinations, pairwise
@@ -33,25 +34,10 @@ ACCURACIES = {  # a number a fact for each chapter; the first that has run is co
     "multiplicity": "accuracy",
     "knowledge_base": "correct",
 }
-NEUTRAL = {  # parameters that leave the facts that are asked as they are
-    *(
-        "model",
-        "run_dir",
-        "n_bootstrap",
-        "attribution",
-        "siblings",
-        "n_close",
-        "n_focus",
-    ),
-    *("n_seeds", "n_truth", "n_close_choices", "separators", "n_grid"),
-    *(
-        "chat",
-        "prompt_format",
-        "trust_remote_code",
-        "device",
-    ),  # a model's own affair: its label
-    "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
-}
+# Parameters that leave the facts that are asked as they are.
+NEUTRAL = tomllib.loads(
+    Path(__file__).with_name("parameters.toml").read_text(encoding="utf-8")
+)["neutral"]
 PACKAGES = ("torch", "transformers")
 
 SIZE = compile(

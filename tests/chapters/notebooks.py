@@ -1,6 +1,7 @@
 """What the finished run of a chapter holds, and what each of them must hold."""
 
 import re
+from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from book.tools import chapters, settings
+from book.tools import chapters, parameters
 from helpers import UserError, findings, runs
 
 KINDS = {".csv", ".md", ".tex"}  # of an exported table
@@ -18,6 +19,18 @@ KIND = re.compile("bootstrap|Wilson|Newcombe|Fisher|clustered")  # of an interva
 def template(chapter: str) -> Path:
     """Return the notebook that a run of the chapter executes."""
     return chapters.TEMPLATES / f"{chapter}.ipynb"
+
+
+def run(chapter: str, model: str, words: Iterable[str], folder: Path) -> Path:
+    """Execute a chapter with settings as a user writes them, and return its run's folder."""
+    settings = parameters.settings_of_chapters([template(chapter)], words)
+    return chapters.run(chapter, model, settings, folder)
+
+
+def fitting(chapter: str, words: Iterable[str]) -> list[str]:
+    """Return the words that set parameters of a chapter."""
+    known = parameters.declared(template(chapter))
+    return [word for word in words if word.partition("=")[0] in known]
 
 
 def executed(folder: Path) -> dict:
@@ -137,10 +150,10 @@ def pages(folder: Path) -> list[str]:
 
 def check_manifest(folder: Path, words: list[str]) -> None:
     """Assert that a run recorded its parameters and what it stood on."""
-    told, declared = runs.manifest(folder), settings.declared(template(folder.name))
+    told, declared = runs.manifest(folder), parameters.declared(template(folder.name))
     assert set(told["parameters"]) == set(declared)
-    given = settings.read(template(folder.name), words)
-    assert {name: told["parameters"][name] for name in given} == given
+    settings = parameters.settings_of_chapters([template(folder.name)], words)
+    assert {name: told["parameters"][name] for name in settings} == settings
     if "model" in declared:
         assert len(told["model"]["weights_sha"]) == 64
         assert {len(part) for part in told["dataset"]["checksum"].split("; ")} == {64}
@@ -157,7 +170,7 @@ def refused(chapter: str, model: str, words: list[str], folder: Path) -> str:
     other.
     """
     with pytest.raises(UserError) as caught:
-        chapters.run(chapter, model, words, folder)
+        run(chapter, model, words, folder)
     told = str(caught.value)
     assert "\n" not in told
     assert "Traceback" not in told

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from book.tools import chapters
 from helpers import datasets, runs
 from helpers.stats import wilson
 from notebooks.analysis.atlas import records
@@ -17,7 +16,7 @@ SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return chapters.run(
+    return notebooks.run(
         "atlas", records.members()[0], SMALL, tmp_path_factory.mktemp("runs")
     )
 
@@ -99,7 +98,7 @@ def test_another_model_gives_way_to_the_bundled_ones(tmp_path):
         "toy_relations=P17",
         "toy_facts=8",
     ]
-    done = chapters.run("atlas", "someone/some-model", small, tmp_path)
+    done = notebooks.run("atlas", "someone/some-model", small, tmp_path)
     chosen = records.stand_in("someone/some-model", records.members())
     assert f"asks {chosen} in the place of someone/some-model" in notebooks.printed(
         done, "setup"

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.tools import chapters
 from helpers import datasets, findings, runs
 from helpers.metrics import detection
 from helpers.runs.panel import reading
@@ -27,7 +26,7 @@ def family(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(family):
-    return chapters.run("calibration", "", SMALL, family)
+    return notebooks.run("calibration", "", SMALL, family)
 
 
 def test_the_run_is_whole_and_says_what_it_read(folder, family):
@@ -128,7 +127,7 @@ def linked(family, top):
 def test_without_a_whole_model_the_page_says_what_is_missing(
     words, sentences, family, tmp_path
 ):
-    made = chapters.run("calibration", "", words, linked(family, tmp_path))
+    made = notebooks.run("calibration", "", words, linked(family, tmp_path))
     notebooks.check(made, words)
     assert all(sentence in notebooks.printed(made) for sentence in sentences)
     assert runs.metrics(made).empty
@@ -140,7 +139,7 @@ def test_without_a_whole_model_the_page_says_what_is_missing(
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_panel_of_few_facts_is_read_to_the_end(n, family, tmp_path):
     few = panel_runs.first(family, tmp_path / "runs", n)
-    made = chapters.run("calibration", "", SMALL, few)
+    made = notebooks.run("calibration", "", SMALL, few)
     notebooks.check(made, SMALL)
     assert f"{n} facts were asked by every method" in notebooks.printed(made, "panel")
     assert len(runs.metrics(made)) > 50

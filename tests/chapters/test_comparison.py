@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from book.tools import chapters
 from helpers import findings, runs
 from helpers.studies import STUDIES
 from tests import saved_runs
@@ -27,7 +26,7 @@ def folder(tmp_path_factory):
     for name, ability in ABILITIES.items():
         saved_runs.write(top, name, ability, size=SIZES[name])
     saved_runs.write(top, "stranger", 0.9, seed=5)
-    return chapters.run("comparison", "", MANY, top)
+    return notebooks.run("comparison", "", MANY, top)
 
 
 def test_the_run_is_whole_and_names_the_runs_that_were_read(folder):
@@ -86,7 +85,7 @@ def test_many_runs_are_compared_and_the_stranger_is_named(
 def test_the_panel_decides_where_all_were_asked_it(tmp_path):
     for name in ("atlas-xs", "atlas-s"):
         saved_runs.write(tmp_path, name, ABILITIES[name], size=SIZES[name], panel=16)
-    folder = chapters.run("comparison", "", FAST, tmp_path)
+    folder = notebooks.run("comparison", "", FAST, tmp_path)
     told = {finding.claim: finding for finding in findings.load(folder)}
     rows = pd.read_csv(folder / "tables" / "compared.csv").set_index("what")["n"]
     assert rows["right: atlas-s minus atlas-xs"] == 48
@@ -142,7 +141,7 @@ def test_the_chapter_runs_to_its_end_whatever_was_run(
 ):
     for name, ability, settings in collection:
         saved_runs.write(tmp_path, name, ability, **settings)
-    folder = chapters.run("comparison", "", FAST, tmp_path)
+    folder = notebooks.run("comparison", "", FAST, tmp_path)
     notebooks.check(folder, FAST, {"three_facts", "runs", "overlap"})
     assert sentence in notebooks.printed(folder)
     metrics = runs.metrics(folder)

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 import yaml
 
-from book.tools import settings
+from book.tools import parameters
 from tests import saved_runs, tiny
 from tests.chapters import notebooks
 
@@ -111,21 +111,25 @@ class TestParameters:
             if "parameters" in c.metadata.get("tags", [])
         ]
         assert len(tagged) == 1
-        declared = settings.declared(path).keys()
+        declared = parameters.declared(path).keys()
         assert {"run_dir", "seed", "n_bootstrap"} <= declared
         assert ("model" in declared) != (path.stem in SYNTHESES)
         assert all("#" in line for line in tagged[0].source.splitlines() if "=" in line)
 
     def test_the_book_tells_of_them(self, path):
         page = (ROOT / "book" / "parameters.md").read_text(encoding="utf-8")
-        missing = [name for name in settings.declared(path) if f"`{name}`" not in page]
+        missing = [
+            name for name in parameters.declared(path) if f"`{name}`" not in page
+        ]
         assert set(missing) <= {"model", "run_dir"}
 
     def test_every_one_is_recorded_under_its_name(self, path):
-        recorded = calls(path, "dict")[0].keywords
-        assert {word.arg: ast.unparse(word.value) for word in recorded} == {
-            name: name for name in settings.declared(path)
-        }
+        cells = [cell for cell in notebook(path).cells if cell.cell_type == "code"]
+        tagged = ["parameters" in cell.metadata.get("tags", []) for cell in cells]
+        set_up = ast.parse(cells[tagged.index(True) + 1].source).body
+        imported = ast.Import | ast.ImportFrom
+        first = next(line for line in set_up if not isinstance(line, imported))
+        assert ast.unparse(first) == "settings = runs.parameters(globals())"
         (start,) = calls(path, "runs.start")
         expected = [repr(path.stem), "settings", "run_dir"]
         assert [ast.unparse(word) for word in start.args] == expected

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.tools import chapters
 from helpers import runs
 from helpers.metrics import accuracy, responses
 from helpers.metrics import knowledge_base as kb
@@ -17,7 +16,7 @@ SMALL += ["n_bootstrap=40", "max_new_tokens=12"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return chapters.run(
+    return notebooks.run(
         "knowledge_base", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
     )
 
@@ -112,7 +111,7 @@ def test_published_files_run_through(shared, tmp_path):
     sources = [str(shared / "data" / name) for name in ("nq_open", "triviaqa", "popqa")]
     words = ["dataset=seen_qa", f"sources={','.join(sources)}", "n_seen=6", *SMALL[1:]]
     words += ["prompt_settings=zero-shot", "setting=zero-shot", "choose_by=letter"]
-    done = chapters.run("knowledge_base", "atlas-s", words, tmp_path)
+    done = notebooks.run("knowledge_base", "atlas-s", words, tmp_path)
     found = runs.answers(done)
     counts = found[found["seen"]].groupby(["variant", "group"])["item"].nunique()
     assert counts.tolist() == [6, 6, 6]

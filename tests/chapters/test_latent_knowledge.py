@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.tools import chapters, settings
+from book.tools import chapters, parameters
 from helpers import models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.prompts import lists
@@ -22,7 +22,7 @@ SMALL = ["n_panel=0", "relations=P17,P36,P575", "n_facts=4", "n_examples=12", *C
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return chapters.run(
+    return notebooks.run(
         "latent_knowledge", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
     )
 
@@ -43,7 +43,7 @@ def test_the_run_is_whole(folder, found):
 
 
 def test_the_text_names_the_sizes_of_the_close_ups():
-    given = settings.declared(chapters.TEMPLATES / "latent_knowledge.ipynb")
+    given = parameters.declared(chapters.TEMPLATES / "latent_knowledge.ipynb")
     sizes = {
         name: given[name]
         for name in ("n_close", "n_facts", "n_close_choices", "n_choices")
@@ -122,7 +122,7 @@ def test_the_separator_is_chosen_on_facts_that_are_not_tested(folder, answers):
 def test_nobel_laureates_run_through(shared, tmp_path):
     data = shared / "data" / "nobel" / "nobel.csv"
     words = [f"dataset={data}", "n_facts=3", "n_examples=8", *CLOSE]
-    done = chapters.run("latent_knowledge", "atlas-s", words, tmp_path)
+    done = notebooks.run("latent_knowledge", "atlas-s", words, tmp_path)
     found = runs.answers(done)
     assert set(found["part"]) >= {"lists", "examples", "separators"}
     assert found.query("part == 'lists'")["choice"].str.fullmatch(r"\d{4}").all()

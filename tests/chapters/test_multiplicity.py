@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.tools import chapters
 from helpers import datasets, models, runs
 from tests import own_facts
 from tests.chapters import forward, notebooks
@@ -16,7 +15,7 @@ CLASSES = ["factuality", "randomness", "error"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return chapters.run(
+    return notebooks.run(
         "multiplicity", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
     )
 
@@ -28,7 +27,7 @@ def test_the_run_is_whole(folder):
 
 def test_one_question_gets_its_chapter(tmp_path):
     words = ["n_panel=0", "n_variations=2", "n_bootstrap=20", "n_items=1"]
-    folder = chapters.run("multiplicity", "atlas-xs", words, tmp_path)
+    folder = notebooks.run("multiplicity", "atlas-xs", words, tmp_path)
     notebooks.check(folder, words, {"truth", "kinds"})
 
 
@@ -123,7 +122,7 @@ def test_the_control_draws_from_the_default_prompt(found, answers, metrics, comp
 
 def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):
     words = [*SMALL, "correct_by=default", "kinds=frames", "n_variations=10"]
-    done = chapters.run("multiplicity", "atlas-xs", words, tmp_path)
+    done = notebooks.run("multiplicity", "atlas-xs", words, tmp_path)
     each = runs.metrics(done).query("level == 'item' and kind == 'frames'")
     each = each.pivot_table(index="item", columns="measure", values="estimate")
     assert (each["default"] >= each["factuality"]).all()
@@ -165,7 +164,7 @@ def test_own_questions_run_through(tmp_path):
     lines = [f"Is {n} even?,yes | no,{'yes' if n % 2 == 0 else 'no'}" for n in range(8)]
     path.write_text("\n".join(["question,options,answer", *lines]), encoding="utf-8")
     words = [f"dataset={path}", "n_variations=3", "n_bootstrap=20", "n_shots=3"]
-    done = chapters.run("multiplicity", "atlas-s", words, tmp_path / "runs")
+    done = notebooks.run("multiplicity", "atlas-s", words, tmp_path / "runs")
     found = runs.answers(done)
     assert set(found["kind"]) == {"demonstrations", "order", "options"}
     first = found.query("kind == 'options' and variation == 0 and item == 'row-0000'")
@@ -184,7 +183,7 @@ def test_own_facts_are_asked_in_the_words_they_have(tmp_path):
         "n_items=4",
         "n_options=4",
     ]
-    done = chapters.run("multiplicity", "atlas-s", words, tmp_path / "runs")
+    done = notebooks.run("multiplicity", "atlas-s", words, tmp_path / "runs")
     found = runs.answers(done).groupby("kind")["variation"].nunique()
     assert found.to_dict() == {
         "frames": 2,

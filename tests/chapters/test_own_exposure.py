@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from book.tools import chapters
 from helpers import UserError, datasets, findings, models, runs
 from helpers.runs.panel import reading
 from helpers.studies import STUDIES
@@ -60,7 +59,7 @@ def _asked(facts, top):
 def _calibrated(own, folder, *words):
     """Return the folder of the chapter, and the names that its cells left."""
     given = [f"dataset={own}", "n_bootstrap=200", *words]
-    made = chapters.run("calibration", "", given, folder)
+    made = notebooks.run("calibration", "", given, folder)
     notebooks.check(made, given)
     return made, in_process.InProcess.left
 

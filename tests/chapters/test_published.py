@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from book.tools import chapters, settings
+from book.tools import parameters
 from helpers import published, runs
 from tests.chapters import notebooks
 
@@ -12,7 +12,7 @@ SMALL = ["n_bootstrap=50"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return chapters.run("published", "", SMALL, tmp_path_factory.mktemp("runs"))
+    return notebooks.run("published", "", SMALL, tmp_path_factory.mktemp("runs"))
 
 
 def test_the_run_is_whole(folder):
@@ -21,7 +21,7 @@ def test_the_run_is_whole(folder):
 
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
-    declared = settings.declared(root / "notebooks" / "published.ipynb")
+    declared = parameters.declared(root / "notebooks" / "published.ipynb")
     assert set(declared) == {"seed", "n_bootstrap", "run_dir"}
     assert folder.parts[-2:] == ("synthesis", "published")
 

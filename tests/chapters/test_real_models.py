@@ -5,7 +5,7 @@ import shutil
 import pandas as pd
 import pytest
 
-from book.tools import chapters, jobs, settings
+from book.tools import jobs, parameters
 from helpers import runs
 from helpers.published import joined
 from notebooks.analysis import real_models as joint
@@ -25,7 +25,7 @@ def given(root, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(given, tmp_path_factory):
-    return chapters.run("real_models", "", given, tmp_path_factory.mktemp("runs"))
+    return notebooks.run("real_models", "", given, tmp_path_factory.mktemp("runs"))
 
 
 def test_the_run_is_whole(folder, given):
@@ -34,7 +34,7 @@ def test_the_run_is_whole(folder, given):
 
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
-    declared = settings.declared(root / "notebooks" / "real_models.ipynb")
+    declared = parameters.declared(root / "notebooks" / "real_models.ipynb")
     names = {"seed", "n_bootstrap", "least", "runs_dir", "contributed", "run_dir"}
     assert set(declared) == names
     assert declared["least"] == "probably"
@@ -76,9 +76,8 @@ def test_what_was_joined_and_what_is_in_doubt_can_be_downloaded(folder):
 
 def test_another_archive_makes_the_chapter_run_again(tmp_path):
     def made():
-        job = jobs.Job(
-            "m/real_models", "real_models", words=(f"contributed={tmp_path}",)
-        )
+        settings = {"contributed": str(tmp_path)}
+        job = jobs.Job("m/real_models", "real_models", settings=settings)
         return jobs.made_from(job, tmp_path)
 
     before = made()
@@ -101,5 +100,5 @@ def test_the_prose_states_what_was_computed(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("least", ["same weights", "same family"])
 def test_it_runs_at_every_certainty(least, tmp_path):
-    done = chapters.run("real_models", "", [*SMALL, f"least={least}"], tmp_path)
+    done = notebooks.run("real_models", "", [*SMALL, f"least={least}"], tmp_path)
     notebooks.check_findings(done)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from book.tools import settings
+from book.tools import parameters
 from helpers import UserError, datasets
 from helpers.datasets import multiple_choice
 from helpers.datasets.exposure import frequencies
@@ -78,14 +78,14 @@ def test_a_negative_number_is_refused():
 
 
 def test_left_out_relations_are_those_of_the_chapter(root):
-    declared = settings.declared(root / "notebooks" / "latent_knowledge.ipynb")
+    declared = parameters.declared(root / "notebooks" / "latent_knowledge.ipynb")
     assert tuple(declared["left_out"]) == LEFT_OUT
 
 
 def test_all_chapters_ask_as_many(root):
     names = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
     declared = [
-        settings.declared(root / "notebooks" / f"{name}.ipynb") for name in names
+        parameters.declared(root / "notebooks" / f"{name}.ipynb") for name in names
     ]
     assert {found["n_panel"] for found in declared} == {688}
 

@@ -192,7 +192,7 @@ def test_a_killed_chapter_goes_on(begin, chapter, tmp_path):
         os.listdir(folder)
     )
     assert runs.load(tmp_path).empty
-    chapters.run("monitor", "tiny", (), tmp_path, templates)
+    chapters.run("monitor", "tiny", {}, tmp_path, templates)
     assert tables(folder) == expected
 
 
@@ -205,7 +205,7 @@ def test_a_second_run_is_refused_while_the_first_is_at_work(begin, chapter, tmp_
     with pytest.raises(
         UserError, match=r"Another run is at work in .*monitor: wait for it"
     ):
-        chapters.run("monitor", "tiny", (), tmp_path, templates)
+        chapters.run("monitor", "tiny", {}, tmp_path, templates)
     first.join(400)
     assert first.exitcode == 0
     assert tables(tmp_path / "tiny" / "monitor") == expected

@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from book.tools import chapters, settings
+from book.tools import chapters, parameters
 from helpers import stats
 from helpers.metrics import monitor
 from notebooks.analysis import calibration
@@ -120,7 +120,7 @@ def test_shares_and_their_differences(first, second):
 
 def test_all_chapters_draw_as_often():
     draws = {
-        path.stem: settings.declared(path)["n_bootstrap"]
+        path.stem: parameters.declared(path)["n_bootstrap"]
         for path in chapters.TEMPLATES.glob("*.ipynb")
     }
     assert len(draws) == 9

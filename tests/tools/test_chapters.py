@@ -26,8 +26,8 @@ def run(tmp_path):
     """Return a function that runs the stand-in and returns its folder."""
     templates = stand_ins.write_template(tmp_path / "notebooks")
 
-    def execute(*words, model="some/model"):
-        return chapters.run("monitor", model, words, tmp_path / "runs", templates)
+    def execute(model="some/model", **settings):
+        return chapters.run("monitor", model, settings, tmp_path / "runs", templates)
 
     return execute
 
@@ -36,7 +36,7 @@ def test_a_run_leaves_notebook_tables_and_log(run, tmp_path, capfd):
     failed = tmp_path / "runs" / "some--model" / "monitor" / "failed.ipynb"
     failed.parent.mkdir(parents=True)
     failed.touch()  # of an earlier run
-    folder = run("n_facts=2", "attribution=no")
+    folder = run(n_facts=2, attribution=False)
     assert folder == failed.parent
     table = pd.read_parquet(folder / "answers.parquet")
     assert table["n"].tolist() == [0, 1]
@@ -62,7 +62,7 @@ def test_a_run_leaves_notebook_tables_and_log(run, tmp_path, capfd):
 
 def test_a_failed_cell_is_named_and_its_traceback_kept(run, tmp_path):
     with pytest.raises(UserError) as caught:
-        run("fail=bug")
+        run(fail="bug")
     folder = tmp_path / "runs" / "some--model" / "monitor"
     assert str(caught.value) == (
         'The chapter monitor stopped in cell 4 (`if fail == "bug": [][1]`): IndexError: list index '
@@ -91,7 +91,7 @@ def test_a_failure_says_where_and_why(tmp_path, name, source, sentence):
 
 
 def test_a_process_that_died_is_named_by_its_last_cell(run, monkeypatch, tmp_path):
-    def die(template, output, given, log):
+    def die(template, output, settings, **others):
         begun = [(stand_ins.RUN, "1"), (stand_ins.FAIL, "2"), (stand_ins.SAVE, None)]
         cells = [
             new_code_cell(s, metadata={"papermill": {"start_time": t}})
@@ -100,7 +100,7 @@ def test_a_process_that_died_is_named_by_its_last_cell(run, monkeypatch, tmp_pat
         nbformat.write(new_notebook(cells=cells), output)
         raise DeadKernelError("died")
 
-    monkeypatch.setattr(chapters, "_execute", die)
+    monkeypatch.setattr(chapters.papermill, "execute_notebook", die)
     with pytest.raises(UserError) as caught:
         run()
     told = "The chapter monitor stopped in cell 4: the Python process died, most likely for want of"
@@ -109,14 +109,16 @@ def test_a_process_that_died_is_named_by_its_last_cell(run, monkeypatch, tmp_pat
 
 
 def test_what_runs_nothing_or_saves_nothing_is_refused(run, monkeypatch, tmp_path):
-    with pytest.raises(UserError, match="did you mean n_facts"):
-        run("n_fact=2")
+    with pytest.raises(UserError, match="has no parameter 'n_fact'"):
+        run(n_fact=2)
     assert not (tmp_path / "runs").exists()
     (tmp_path / "taken").write_text("in the way")
     with pytest.raises(UserError, match=r"cannot be written .*--runs"):
-        chapters.run("monitor", "m", (), tmp_path / "taken", tmp_path / "notebooks")
+        chapters.run("monitor", "m", {}, tmp_path / "taken", tmp_path / "notebooks")
     monkeypatch.setattr(
-        chapters, "_execute", lambda template, output, given, log: output.touch()
+        chapters.papermill,
+        "execute_notebook",
+        lambda template, output, settings, **others: output.touch(),
     )
     with pytest.raises(UserError, match=r"ended without answers\.parquet"):
         run()
@@ -134,9 +136,7 @@ def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
     earlier = runs.start("summary", {"seed": 0}, folder / "synthesis" / "earlier")
     runs.save(earlier, metrics=table)  # not among what is read
     stand_ins.write_synthesis(tmp_path)
-    with pytest.raises(UserError, match="runs_dir is set with --runs"):
-        chapters.run("summary", "ignored", ["runs_dir=here"], folder, tmp_path)
-    made = chapters.run("summary", "ignored", ["seed=4"], folder, tmp_path)
+    made = chapters.run("summary", "ignored", {"seed": 4}, folder, tmp_path)
     assert made == folder / "synthesis" / "summary"
     files = {path.name for path in made.iterdir()} - {".lock"}
     assert files == {"metrics.parquet", "run.json", "notebook.ipynb", "run.log"}

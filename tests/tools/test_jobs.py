@@ -4,10 +4,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from book.tools import jobs
+from book.tools import jobs, parameters
 from helpers import UserError
 from helpers.models import checkpoints
 from helpers.studies import STUDIES
+from notebooks.analysis import comparison
 
 
 def write(folder, name, source):
@@ -37,33 +38,30 @@ def test_the_family_is_what_is_bundled_and_the_books_model_comes_last(tmp_path):
 
 def test_each_chapter_runs_where_its_kind_says():
     asked = ["atlas", "monitor", "comparison"], "atlas-m", ["atlas-s", "atlas-m"]
-    few = ("n_facts=5", "n_bootstrap=70")
-    made = jobs.plan(*asked, list(few))
-    assert {job.name: job.words for job in made} == {
+    few = {"n_facts": 5, "n_bootstrap": 70}
+    made = jobs.plan(*asked, few)
+    assert {job.name: job.settings for job in made} == {
         "atlas-s/monitor": few,
         "atlas-m/atlas": few,
         "atlas-m/monitor": few,
-        "synthesis/comparison": ("n_bootstrap=70",),
+        "synthesis/comparison": {"n_bootstrap": 70},
     }
     assert [job.early for job in made] == [True, False, False, False]
     alone = jobs.plan(["monitor"], "atlas-m", ["atlas-m"])
     assert [job.name for job in alone] == ["atlas-m/monitor"]
-    sweep = jobs.plan(*asked, ["n_facts=5"], alike=True)
+    sweep = jobs.plan(*asked, {"n_facts": 5}, alike=True)
     assert [job.name for job in sweep if job.chapter == "atlas"] == [
         "atlas-s/atlas",
         "atlas-m/atlas",
     ]
-    assert {job.words for job in sweep if job.model} == {("n_facts=5",)}
+    assert all(job.settings == {"n_facts": 5} for job in sweep if job.model)
 
 
 def test_another_model_is_measured_once_by_all_chapters_in_its_own_format():
-    given = ["n_facts=5", "n_items=7", "prompt_format=chat", "copying_steps=9"]
-    [job, *_] = jobs.plan([*STUDIES, "atlas"], "atlas-m", ["atlas-s"], given)
-    assert (job.chapter, job.model, job.words) == (
-        jobs.OTHERS,
-        "atlas-s",
-        tuple(given[:2]),
-    )
+    few = {"n_facts": 5, "n_items": 7}
+    settings = few | {"prompt_format": "chat", "copying_steps": 9}
+    [job, *_] = jobs.plan([*STUDIES, "atlas"], "atlas-m", ["atlas-s"], settings)
+    assert (job.chapter, job.model, job.settings) == (jobs.OTHERS, "atlas-s", few)
     assert job.folders == tuple(f"atlas-s/{name}" for name in STUDIES)
     assert "notebook.ipynb" not in job.parts
     assert not any(each.early for each in jobs.plan(["atlas"], "atlas-m", ["atlas-s"]))
@@ -80,14 +78,32 @@ def test_other_models_begin_first_and_short_chapters_end():
 
 
 def test_a_measured_run_is_out_of_date_with_its_settings_alone(tmp_path):
-    def made(*words):
-        [job] = jobs.plan(["monitor"], "atlas-m", ["atlas-s"], words)[:1]
+    def made(**settings):
+        [job] = jobs.plan(["monitor"], "atlas-m", ["atlas-s"], settings)[:1]
         return jobs.made_from(job, tmp_path)
 
     assert (
-        made() == made() == made("n_grid=2")
+        made() == made() == made(n_grid=2)
     )  # a close-up of the chapter, which is not made
-    assert made() != made("n_facts=2")
+    assert made() != made(n_facts=2)
+
+
+@pytest.mark.parametrize("chapter", STUDIES)
+def test_what_is_measured_may_be_compared_with_the_chapters_run(chapter):
+    template = jobs.TEMPLATES / f"{chapter}.ipynb"
+    small = {"n_facts": 2, "relations": ["P17", "P36"], "n_panel": 0, "n_choices": 5}
+    executed = parameters.declared(template) | jobs.fitting(chapter, small)
+    measured = jobs.measured_settings(template, small)
+    about = {"dataset": {"name": "atlas"}, "versions": {}}
+    ours = comparison.traits(about | {"parameters": measured})
+    theirs = comparison.traits(about | {"parameters": executed})
+    assert {name: ours.get(name) for name in theirs} == theirs
+    assert set(ours) <= {*theirs, "prompt_format"}
+
+
+def test_what_only_the_chapter_takes_is_never_said_to_have_been_done():
+    template = jobs.TEMPLATES / "multiplicity.ipynb"
+    assert jobs.measured_settings(template, {"n_shots": 3})["n_shots"] == 0
 
 
 def test_who_reads_the_runs_of_others():

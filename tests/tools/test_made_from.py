@@ -48,7 +48,9 @@ def states(top):
         for job in jobs.plan(["monitor", "published"], "atlas-m", ["./x"])
     }
     planned |= {"noise": jobs.noise("atlas-m")}
-    planned |= {"own": jobs.Job("own/monitor", "monitor", "atlas-m", ("dataset=mine",))}
+    planned |= {
+        "own": jobs.Job("own/monitor", "monitor", "atlas-m", {"dataset": "mine"})
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "ROOT", top)
         patch.setattr(jobs, "CODE", (top / "helpers", top / "notebooks" / "analysis"))
@@ -87,12 +89,11 @@ def test_settings_their_folders_a_model_its_base_and_the_libraries_count(
         (tmp_path / name).mkdir()
     told = {"base_model_name_or_path": str(tmp_path / "base")}
     (tmp_path / "model" / "adapter_config.json").write_text(json.dumps(told))
-    sources = f"sources={tmp_path / 'one'},{tmp_path / 'two'}"
+    sources = {"sources": [str(tmp_path / "one"), str(tmp_path / "two")]}
 
-    def made(*words):
-        job = jobs.Job(
-            "m/x", "knowledge_base", str(tmp_path / "model"), (sources, *words)
-        )
+    def made(**more):
+        model, settings = str(tmp_path / "model"), sources | more
+        job = jobs.Job("m/x", "knowledge_base", model, settings)
         return jobs.made_from(job, tmp_path)
 
     seen = [made()]
@@ -102,7 +103,7 @@ def test_settings_their_folders_a_model_its_base_and_the_libraries_count(
     monkeypatch.setattr(jobs.identity, "version", lambda _: "0")
     seen.append(made())
     assert len({json.dumps(each) for each in seen}) == 6
-    few, more = made("n_seen=5"), made("n_seen=6")
+    few, more = made(n_seen=5), made(n_seen=6)
     assert more["settings"] == few["settings"] | {"n_seen": 6}
     assert more["files"] == few["files"]
 

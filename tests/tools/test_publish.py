@@ -26,13 +26,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_model_from_a_package_begins_with_sizes_that_the_user_may_set(capsys):
-    given = publish.sized("smollm2", ["n_facts=9"])
-    assert [word for word in given if word.startswith("n_facts")] == ["n_facts=9"]
-    publish.check_settings([], given)
-    assert set(capsys.readouterr().err.rstrip(".\n").split(": ")[1].split()) == set(
-        given[:-1]
-    )
-    assert publish.sized("atlas-m", ["n_facts=9"]) == ["n_facts=9"]
+    settings = publish.sized("smollm2", {"n_facts": 9})
+    assert settings.pop("n_facts") == 9
+    words = capsys.readouterr().err.rstrip(".\n").split(": ")[1].split()
+    assert publish.settings_from_words([], words) == settings
+    assert publish.sized("atlas-m", {"n_facts": 9}) == {"n_facts": 9}
 
 
 @pytest.mark.parametrize(

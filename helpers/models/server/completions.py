@@ -4,14 +4,14 @@ Prompts go out as token ids, so that what is read is what was meant. Every answe
 checked before a number of it is used: the server must have read as many tokens as were
 sent, and each log-probability must be there and be one.
 
-==================  ======================================  ====================================
-way                 asks                                    answers
-==================  ======================================  ====================================
-nodes               what may follow a beginning             of up to 128 named tokens,
-each one's prompt_logprobs     the whole text                          one of each token
-of the text echo                the whole text, repeated                one of each
-token of the text
-==================  ======================================  ====================================
+=======================  ========================  ==============================
+way                      asks                      answers
+=======================  ========================  ==============================
+nodes                    what may follow a         of up to 128 named tokens,
+                         beginning                 each one's
+prompt_logprobs          the whole text            one of each token of the text
+echo                     the whole text, repeated  one of each token of the text
+=======================  ========================  ==============================
 """
 
 import math

@@ -3,14 +3,17 @@
 `scorer` chooses a model's `Scorer`, tries it against plain batches, and nothing after
 that asks what kind of model it is:
 
-=========  =======================  ==============================================================
-Scorer     for                      scores by
-=========  =======================  ==============================================================
-`Packed`   most causal models       `packing`: branches of a tree of rows in one
-sequence (`trie`) `Encoded`  T5 and mT5               `encoder`: the same below each
-source's encoder states `Scorer`   all others               `models.plain`: whole rows,
-the reference of all the others `Served`   models on a server       `server`: requests
-=========  =======================  ==============================================================
+=========  ==================  ===================================================
+Scorer     for                 scores by
+=========  ==================  ===================================================
+`Packed`   most causal models  `packing`: branches of a tree of rows (`trie`) in
+                               one sequence
+`Encoded`  T5 and mT5          `encoder`: the same below each source's encoder
+                               states
+`Scorer`   all others          `models.plain`: whole rows, the reference of all
+                               the others
+`Served`   models on a server  `server`: requests
+=========  ==================  ===================================================
 
 Texts are continued by `decoding`, in packs by `branching`.
 """

@@ -65,7 +65,7 @@ def describe(folder: str | Path) -> Shared:
         pq.write_table(told.replace_schema_metadata(), stream, **written)
         files[file] = stream.getvalue()
         answers = table(files[file], file)
-        told = store.parameters(manifest)
+        told = store.settings_of_run(manifest)
         given = {k: _public(v) for k, v in told.items() if k not in PLACES}
         work = manifest.get("work") or {}
         record["model"] = model

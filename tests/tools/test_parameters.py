@@ -1,4 +1,4 @@
-"""Tests of book.tools.settings: declared parameters, and what is refused at once."""
+"""Tests of book.tools.parameters: declared ones, and what is refused at once."""
 
 import json
 import re
@@ -13,8 +13,11 @@ from nbformat.v4 import new_code_cell, new_notebook
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
-from book.tools import from_make, settings
-from helpers import UserError, cli
+from book.tools import __main__ as commands
+from book.tools import from_make, jobs, parameters, runner
+from helpers import UserError
+from helpers.settings import value_from_text
+from notebooks.analysis import comparison
 
 SOURCE = '''model = "atlas-s"  # bundled name, folder or "hub id"
 relations: list[str] = []  # all
@@ -40,7 +43,7 @@ def template(tmp_path):
 
 def test_declared_parameters_with_their_defaults(template):
     exec(SOURCE, expected := {})
-    assert settings.declared(template) == {n: expected[n] for n in NAMES}
+    assert parameters.declared(template) == {n: expected[n] for n in NAMES}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,7 @@ def test_declared_parameters_with_their_defaults(template):
 )
 def test_values_take_the_type_of_the_default(template, word, value):
     name = word.partition("=")[0]
-    read = settings.read(template, [word])
+    read = parameters.settings_of_chapters([template], [word])
     assert read == {name: value}
     assert type(read[name]) is type(value)
 
@@ -93,14 +96,33 @@ def test_values_take_the_type_of_the_default(template, word, value):
 )
 def test_what_is_refused(template, word, sentence):
     with pytest.raises(UserError) as caught:
-        settings.read(template, [word])
+        parameters.settings_of_chapters([template], [word])
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_chapter_names_the_known(template):
     with pytest.raises(UserError, match=r"no chapter 'moniter': choose from monitor\."):
-        settings.read(template.with_name("moniter.ipynb"), [])
+        parameters.settings_of_chapters([template.with_name("moniter.ipynb")], [])
+
+
+def test_a_word_is_read_by_the_first_chapter_that_takes_it(template):
+    both = [template, jobs.TEMPLATES / "atlas.ipynb"]
+    words = ["copying_steps=5", "n_facts=6", "n_facts=7"]
+    settings = parameters.settings_of_chapters(both, words)
+    assert settings == {"copying_steps": 5, "n_facts": 7}
+    with pytest.raises(UserError, match="The chapter atlas has no parameter"):
+        parameters.settings_of_chapters(both, ["copying_step=1"])
+
+
+def test_a_parameter_is_of_one_type_in_all_chapters():
+    """One word sets it in all of them."""
+    types = {}
+    for template in jobs.TEMPLATES.glob("*.ipynb"):
+        for name, value in parameters.declared(template).items():
+            assert types.setdefault(name, type(value)) is type(value), name
+    assert {*parameters.least_values()} <= {*types}
+    assert {*comparison.NEUTRAL} <= {*types, "chat", "device"}
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0@")) | st.text(
@@ -121,7 +143,10 @@ def test_values_come_unchanged_from_the_command_line_into_the_chapter(
 ):
     given = [f"mode={text}", f"relations={json.dumps(texts)}", f"alphas={numbers}"]
     words = from_make.words("SET", {"SET": shlex.join(given)})
-    values = settings.read(template, words)
+    settings = parameters.settings_of_chapters([template], words)
+    job = jobs.Job("a/monitor", "monitor", "a", settings)
+    line = shlex.join(runner.command(job, template.parent))  # as a cluster gets it
+    values = commands.parser().parse_args(shlex.split(line)[3:]).settings
     made = parameterize_notebook(
         load_notebook_node(str(template)),
         values,
@@ -138,4 +163,4 @@ def test_values_come_unchanged_from_the_command_line_into_the_chapter(
         texts,
         numbers,
     )
-    assert cli.read_value("alphas", ",".join(map(repr, numbers)), [0.5]) == numbers
+    assert value_from_text("alphas", ",".join(map(repr, numbers)), [0.5]) == numbers
