@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import datasets
+from helpers import datasets, schemas
 from helpers.datasets import logs, unseen
 from helpers.datasets.knowledge import Questions
 from helpers.metrics import accuracy, canonical, matching, reliability, responses
@@ -76,7 +76,7 @@ def ask(
     again = ask_again(model, again, bank.pool, **how, seed=seed, cache=cache)
     said = kb.add_consistency(said, accuracy.mark_choices(again))
     said.attrs["source"] = bank.source
-    return said
+    return schemas.checked(said, "answers", "knowledge_base")
 
 
 def respond(
@@ -155,7 +155,7 @@ def facts(
     if "seen" in said and "label" in said:
         numbers = kb.indicators(responses.as_defined(said))
         found = found.join(pd.DataFrame(numbers, found.index, BASIC))
-    return found
+    return schemas.checked(found, "facts", "knowledge_base")
 
 
 def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame:

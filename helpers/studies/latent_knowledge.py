@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import datasets
+from helpers import datasets, schemas
 from helpers.datasets.panel import LEFT_OUT
 from helpers.metrics import latent_knowledge as lke
 from helpers.models import LanguageModel
@@ -99,7 +99,7 @@ def ask(
     answers = probing.score(model, probes, cache=cache)
     if chosen:
         answers.attrs["chosen"] = chosen
-    return answers
+    return schemas.checked(answers, "answers", "latent_knowledge")
 
 
 def try_separators(
@@ -199,7 +199,8 @@ def facts(answers: pd.DataFrame) -> pd.DataFrame:
     if "part" in answers:
         answers = answers[answers["part"] == "lists"]
     scores = lke.fact_scores(answers)
-    return scores.drop(columns=["variant", *lke.TOLD], errors="ignore")
+    scores = scores.drop(columns=["variant", *lke.TOLD], errors="ignore")
+    return schemas.checked(scores, "facts", "latent_knowledge")
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import datasets, prompts
+from helpers import datasets, prompts, schemas
 from helpers.metrics import accuracy, anchors, monitor
 from helpers.models import LanguageModel
 from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
@@ -85,7 +85,8 @@ def ask(
     if texts is not None:
         base = (probes["frame"] == 0) | (probes["context"] != "none")
         spoken = base & probes["context"].isin(texts)
-    return probing.score_and_generate(model, probes, spoken, cache=cache)
+    answers = probing.score_and_generate(model, probes, spoken, cache=cache)
+    return schemas.checked(answers, "answers", "monitor")
 
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
@@ -151,7 +152,7 @@ def facts(
         found[column] = np.exp(found["item"].map(once))
     written = alone[alone["frame"] == 0].set_index("item")["text"]
     found["written"] = found["item"].map(written)
-    return found
+    return schemas.checked(found, "facts", "monitor")
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
