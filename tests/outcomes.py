@@ -86,7 +86,7 @@ def talkative(folder: Path, steps: int = 150) -> Path:
     model = LlamaForCausalLM.from_pretrained(WEIGHTS / "atlas-xs", dtype=torch.float32)
     facts = datasets.load("atlas", n=20, seed=1)
     rows = prompts.monitor(facts, datasets.frames("atlas"))
-    rows = rows[~rows["variant"].str.startswith("wrong")].sample(frac=1, random_state=0)
+    rows = rows[rows["context"] != "wrong"].sample(frac=1, random_state=0)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.0)
     for step in range(steps):
         batch = rows.iloc[16 * step : 16 * step + 16]

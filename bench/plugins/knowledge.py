@@ -43,29 +43,27 @@ def multiplicity(doc, sums):
 
 def monitor(doc, logprobs, texts):
     """Return a fact's measures; `logprobs` are of the object's tokens in each prompt."""
-    variants = [prompt["variant"] for prompt in doc["prompts"]]
-    marks = {v: exact_match(text, doc["object"]) for v, text in zip(variants, texts)}
-    counted = doc["aligned"] and marks["right"]
-    found = {"coverage": float(counted), "base": float(marks["frame0"])}
-    found["average"] = fmean(
-        mark for variant, mark in marks.items() if variant != "right"
-    )
+    base, marks, p = False, {}, {"right": [], "none": [], "wrong": []}
+    for prompt, row, text in zip(doc["prompts"], logprobs, texts):
+        frame, context = prompt["frame"], prompt["context"]
+        mark = exact_match(text, doc["object"])
+        marks.setdefault(context, []).append(mark)
+        p[context].append([math.exp(min(each, 0)) for each in row])
+        if context == "none" and frame == 0:
+            base = mark
+    counted = doc["aligned"] and marks["right"][0]
+    average = fmean([*marks["none"], *marks["wrong"]])
+    found = {"coverage": float(counted), "base": float(base), "average": average}
     found["MONITOR"] = [0.0, 0.0]
     if counted:
-        p = {
-            v: [math.exp(min(each, 0)) for each in row]
-            for v, row in zip(variants, logprobs)
-        }
+        [anchor] = p["right"]
 
-        def distance(role):
-            others = [row for variant, row in p.items() if variant.startswith(role)]
-            return fmean(abs(a - b) for row in others for a, b in zip(p["right"], row))
+        def distance(others):
+            return fmean(abs(a - b) for row in others for a, b in zip(anchor, row))
 
-        pfd, ird = distance("frame"), distance("wrong")
-        found["MONITOR"] = [
-            math.sqrt((pfd**2 + ird**2 + pfd * ird) / 3),
-            fmean(p["right"]),
-        ]
+        pfd, ird = distance(p["none"]), distance(p["wrong"])
+        root = math.sqrt((pfd**2 + ird**2 + pfd * ird) / 3)
+        found["MONITOR"] = [root, fmean(anchor)]
     return found
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError, models
-from helpers.datasets import files
 from helpers.metrics import matching
 from helpers.models import LanguageModel, tokens
 from helpers.runs import sharing
@@ -30,6 +29,8 @@ COPIED = (
     "monitor.yaml",
     "multiplicity.yaml",
 )
+# Of a prompt of MONITOR; `variant` is its label.
+PROMPT = ["variant", "frame", "context", "prompt", "continuation", "ids", "start"]
 # What the copied measures compute, and no other.
 SETTINGS = {
     "monitor": {
@@ -64,9 +65,7 @@ def make(place: Path, folder: Path) -> list[Path]:
             raise UserError(
                 f"The tasks compute {name} with {SETTINGS[name]}: measure it so."
             )
-        rows = docs(
-            files.table(shared.files[run["answers"]["file"]], "the archive"), lm
-        )
+        rows = docs(shared.answers(name, "the archive"), lm)
         paths.append(folder / f"{name}.jsonl")
         paths[-1].write_text(
             "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -97,9 +96,7 @@ def monitor(answers: pd.DataFrame, lm: LanguageModel) -> Iterator[dict[str, Any]
             "item": item,
             "object": rows["object"].iloc[0],
             "aligned": len(cuts) == 1,
-            "prompts": rows[
-                ["variant", "prompt", "continuation", "ids", "start"]
-            ].to_dict("records"),
+            "prompts": rows[PROMPT].to_dict("records"),
         }
 
 

@@ -29,10 +29,10 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
 def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
     """Set accuracy (without the answer said) and coverage (after it) beside each other, by rule."""
     rows = {}
-    texts = texts[~texts["variant"].str.startswith("unrelated")]
+    texts = texts[texts["context"].isin(["none", "right", "wrong"])]
     for rule in RULES:
         marked = mark_texts(texts, rule)
-        told = marked["variant"] == "right"
+        told = marked["context"] == "right"
         wide = by_fact(marked[~told]).iloc[:, 2:].to_numpy()
         counted = marked.loc[told, "right"] & marked.loc[told, "item"].map(aligned)
         rows[rule] = (float(over_prompts(wide)), float(counted.mean()))

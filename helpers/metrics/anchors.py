@@ -4,8 +4,6 @@ Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Kno
 section 4.
 """
 
-import re
-
 import numpy as np
 import pandas as pd
 
@@ -13,14 +11,17 @@ from helpers import UserError, check_columns
 from helpers.metrics.accuracy import mark_texts
 
 COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
-_VARIANT = re.compile(r"(right|frame|wrong|unrelated)(\d*)")
+# Contexts of the paper's prompts, and with the control, in none of its numbers.
+PAPER = ("right", "none", "wrong")
+COMPARED = (*PAPER, "unrelated")
 
 
 def anchors_of(answers: pd.DataFrame, column: str = "logprobs") -> pd.DataFrame:
     """Keep the rows that MONITOR compares, with ``p``, the object's token probabilities."""
-    check_columns(answers, ("item", "relation", "variant", column), "answers")
-    table = answers.assign(role=answers["variant"].map(_role))
-    table = table[table["role"] != ""]
+    check_columns(
+        answers, ("item", "relation", "variant", "context", column), "answers"
+    )
+    table = answers[answers["context"].isin(COMPARED)]
     logs = [np.asarray(values, dtype=float) for values in table[column]]
     for item, values in zip(table["item"], logs):
         if np.isnan(values).any() or (values > 1e-4).any():
@@ -48,17 +49,11 @@ def known_facts(
     texts: pd.DataFrame, rule: str = "exact_match", counts: str = "base"
 ) -> pd.Series:
     """Say of each fact whether its anchor is valid: answered after the answer, or ever."""
-    roles = {"base": ("right",), "any": ("right", "frame", "wrong")}
-    if counts not in roles:
-        raise ValueError(f'"{counts}" is none of {", ".join(roles)}')
-    check_columns(texts, ("item", "variant", "text", "object"), "texts")
-    marked = mark_texts(texts[texts["variant"].map(_role).isin(roles[counts])], rule)
+    contexts = {"base": ("right",), "any": PAPER}
+    if counts not in contexts:
+        raise ValueError(f'"{counts}" is none of {", ".join(contexts)}')
+    check_columns(texts, ("item", "context", "text", "object"), "texts")
+    marked = mark_texts(texts[texts["context"].isin(contexts[counts])], rule)
     return (
         marked.groupby("item", sort=False)["right"].any().astype(bool).rename("known")
     )
-
-
-def _role(variant: str) -> str:
-    """Say which part a variant plays in MONITOR; "" if none."""
-    match = _VARIANT.fullmatch(variant)
-    return "" if match is None or (match[1] == "right") == bool(match[2]) else match[1]

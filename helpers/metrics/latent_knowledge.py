@@ -16,6 +16,8 @@ from scipy.special import softmax
 from helpers import UserError, check_columns
 
 KEYS = ["item", "relation", "variant"]
+# What a prompt is, if the answers tell it.
+TOLD = ["way", "template", "examples", "draw", "separator"]
 
 
 def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
@@ -25,7 +27,7 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
     ----------
     answers : DataFrame
         Columns ``item, relation, variant, option, correct, logprobs`` and, for `said`,
-        ``choice``.
+        ``choice``. Rows of one fact and `variant` are one prompt's.
 
     Returns
     -------
@@ -33,7 +35,8 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
         ``item, relation, variant``; ``right`` (float, 0 or 1: is the true choice the
         likeliest, alone), whose mean is the accuracy of equation 4; ``mass``
         (normalised probability of the true choice) and ``top`` (of the likeliest);
-        ``chance`` (1 over the number of choices); ``said``, the likeliest choice.
+        ``chance`` (1 over the number of choices); ``said``, the likeliest choice; and
+        what answers tell of the prompt, ``way, template, examples, draw, separator``.
 
     Examples
     --------
@@ -57,6 +60,10 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
         said = answers["choice"].to_numpy()[best.idxmax()]
         said = pd.Series(said, index=best.idxmax().index, name="said").rename_axis(KEYS)
         made = made.merge(said.reset_index(), on=KEYS, how="left")
+    told = [name for name in TOLD if name in answers]
+    if told:
+        prompts = answers.drop_duplicates(KEYS)[[*KEYS, *told]]
+        made = made.merge(prompts, on=KEYS, how="left")
     return made
 
 

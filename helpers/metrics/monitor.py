@@ -1,12 +1,15 @@
 """MONITOR: how far a model's belief in a fact moves with the prompt, per unit of belief.
 
-Of each fact the table of answers holds the probabilities of the object's tokens under
+Of each fact the table of answers holds the probabilities of the object's tokens. What
+stands before the question is told by ``context``:
 
 - ``right``: the base frame after the true object, the primary anchor p+;
-- ``frame0``, ``frame1``, ...: each of the R frames without context, foreign anchors;
-- ``wrong0``, ``wrong1``, ...: the base frame after each of M other objects, foreign anchors;
-- ``unrelated0``, ...: the base frame after words that could not be an answer, if these were said.
-  They are our control of IRD and enter none of the paper's numbers.
+- ``none``: each of the R frames without context, foreign anchors;
+- ``wrong``: the base frame after each of M other objects, foreign anchors;
+- ``unrelated``: the base frame after words that could not be an answer, if there are
+  any. They are our control of IRD and enter none of the paper's numbers.
+
+Rows with other contexts are left aside.
 
 A fact is compared token by token. Where the object is cut into other tokens in one of
 its prompts that cannot be done: such a fact is marked ``aligned = False`` and not
@@ -26,7 +29,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from helpers import UserError
-from helpers.metrics.anchors import anchors_of
+from helpers.metrics.anchors import PAPER, anchors_of
 
 EQUAL = (1 / 3, 1 / 3, 1 / 3)
 FEW = 10  # facts that count: from so many there is nothing to caution of
@@ -87,8 +90,8 @@ def fact_scores(
     Parameters
     ----------
     answers : DataFrame
-        Columns ``item, relation, variant`` and `column`; one row for each fact and
-        variant.
+        Columns ``item, relation, variant, context`` and `column`; one row for each
+        prompt of a fact (`variant` is its label).
     known : Series of bool, index ``item``, optional
         From :func:`helpers.metrics.anchors.known_facts`; a fact it lacks is not known.
         Without it all facts count.
@@ -112,6 +115,7 @@ def fact_scores(
     --------
     >>> answers = pd.DataFrame({"item": "a", "relation": "P17",
     ...                         "variant": ["right", "frame0", "frame1", "wrong0"],
+    ...                         "context": ["right", "none", "none", "wrong"],
     ...                         "logprobs": [[np.log(0.8)], [np.log(0.6)], [np.log(0.4)],
     ...                                      [np.log(0.5)]]})
     >>> fact_scores(answers)[["anchor", "pfd", "ird", "deviation"]].round(6).values.tolist()
@@ -124,7 +128,7 @@ def fact_scores(
         else [()] * len(table)
     )
     by_item: dict[str, list[_Anchor]] = {}
-    told = (table[name] for name in ("item", "relation", "variant", "role", "p"))
+    told = (table[name] for name in ("item", "relation", "variant", "context", "p"))
     for item, *anchor, tokens in zip(*told, pieces):
         by_item.setdefault(item, []).append(_Anchor(*anchor, tuple(tokens)))
     rows = [_fact(item, anchors) for item, anchors in by_item.items()]
@@ -158,7 +162,7 @@ def caution(facts: pd.DataFrame, texts: pd.DataFrame) -> str:
             "cannot be compared token by token. Set n_facts higher."
         )
     else:
-        said = texts.loc[texts["variant"] == "right", "text"].str.strip().str[:40]
+        said = texts.loc[texts["context"] == "right", "text"].str.strip().str[:40]
         found = (
             f"MONITOR is undefined for this model: none of {n} facts is answered rightly, even "
             "with the answer said before it. Answers look like "
@@ -198,32 +202,27 @@ _FACT_COLUMNS = [
     *("item", "relation", "n_tokens", "n_frames", "n_interferences"),
     *("anchor", "pfd", "ird", "aligned", "control_ird"),
 ]
-_NEEDED = {
-    "right": "right",
-    "frame": "frame0",
-    "wrong": "wrong0",
-}  # roles, with a prompt of each
 
 
 class _Anchor(NamedTuple):
     relation: str
     variant: str
-    role: str
+    context: str
     p: np.ndarray
     tokens: tuple[str, ...]
 
 
 def _fact(item: str, anchors: list[_Anchor]) -> tuple:
     """Return one fact's row, without its deviation."""
-    control = [anchor for anchor in anchors if anchor.role == "unrelated"]
-    asked = [anchor for anchor in anchors if anchor.role != "unrelated"]
-    by_role = {
-        role: [anchor.p for anchor in asked if anchor.role == role] for role in _NEEDED
-    }
-    for role, name in _NEEDED.items():
-        if not by_role[role]:
+    control = [anchor for anchor in anchors if anchor.context == "unrelated"]
+    asked = [anchor for anchor in anchors if anchor.context in PAPER]
+    by_context: dict[str, list[np.ndarray]] = {context: [] for context in PAPER}
+    for anchor in asked:
+        by_context[anchor.context].append(anchor.p)
+    for context, found in by_context.items():
+        if not found:
             raise UserError(
-                f"Fact {item} has no answer to a prompt such as {name}; ask it first."
+                f'Fact {item} has no answer with the context "{context}"; ask it first.'
             )
     variants = Counter(anchor.variant for anchor in anchors)
     twice, times = variants.most_common(1)[0]
@@ -231,13 +230,14 @@ def _fact(item: str, anchors: list[_Anchor]) -> tuple:
         raise UserError(
             f"Fact {item} has more than one answer to {twice}; keep one option each."
         )
-    primary, relation = by_role["right"][0], asked[0].relation
-    head = (item, relation, len(primary), len(by_role["frame"]), len(by_role["wrong"]))
+    primary, relation = by_context["right"][0], asked[0].relation
+    frames, wrong = by_context["none"], by_context["wrong"]
+    head = (item, relation, len(primary), len(frames), len(wrong))
     if not _comparable(asked):
         mean = float(primary.mean()) if len(primary) else float("nan")
         return (*head, mean, float("nan"), float("nan"), False, float("nan"))
-    pfd = mean_distance(primary, by_role["frame"])
-    ird = mean_distance(primary, by_role["wrong"])
+    pfd = mean_distance(primary, frames)
+    ird = mean_distance(primary, wrong)
     compared = bool(control) and _comparable([*asked, *control])
     beside = (
         mean_distance(primary, [each.p for each in control])

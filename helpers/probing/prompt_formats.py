@@ -94,7 +94,7 @@ def trial(
     few = facts.assign(turn=facts.groupby("relation").cumcount())
     few = few.sort_values("turn", kind="stable").head(N_FACTS)
     probes = prompts.monitor(few, datasets.frames(dataset, few["relation"].unique()), 1)
-    probes = probes[probes["variant"].isin(["right", "frame0"])]
+    probes = probes[probes["context"].isin(["right", "none"])]
     rows = {}
     for name in wrapping.FORMATS:
         asked = replace(lm, prompt_format=name)
@@ -108,9 +108,9 @@ def trial(
             continue
         said = generate(asked, table, LENGTH, cache=cache, progress=False)
         marks = accuracy.mark_texts(said, rule)
-        right = marks.groupby("variant")["right"].sum()
+        right = marks.groupby("context")["right"].sum()
         stopped = (marks["tokens"].map(len) < LENGTH).sum()
-        rows[name] = (len(few), right.get("right", 0), right.get("frame0", 0), stopped)
+        rows[name] = (len(few), right.get("right", 0), right.get("none", 0), stopped)
     return pd.DataFrame.from_dict(rows, orient="index", columns=COUNTS).rename_axis(
         "format"
     )

@@ -75,6 +75,7 @@ def readable(
             return counted(prompt if more else prompt + said) <= limit
         return True
 
-    asked = zip(probes["variant"], probes["prompt"], probes["continuation"])
-    long = {variant for variant, prompt, said in asked if not fits(prompt, said)}
-    return probes[~probes["variant"].isin(long)].reset_index(drop=True)
+    asked = zip(probes["prompt"], probes["continuation"], strict=True)
+    fitting = pd.Series([fits(*texts) for texts in asked], probes.index, dtype=bool)
+    whole = fitting.groupby(probes["variant"].to_numpy()).transform("all")
+    return probes[whole.to_numpy()].reset_index(drop=True)

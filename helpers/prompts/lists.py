@@ -7,6 +7,7 @@ Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", 
 import re
 import zlib
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,23 @@ from helpers import UserError
 from helpers.prompts.formats import SEPARATORS
 from helpers.prompts.frames import PROBE, fill
 
-COLUMNS = (*PROBE, "subject", "object", "choice")
+# How a fact is asked: behind a list (IC-LKE), or in a template of some kind (HGP, MMP).
+WAY = ("way", "template", "examples", "draw", "separator")
+COLUMNS = (*PROBE, "subject", "object", "choice", *WAY)
+
+
+class Asked(NamedTuple):
+    """A prompt about a fact, what stands between it and a choice, and how it was made."""
+
+    fact: Any  # a row of facts
+    variant: str
+    prompt: str
+    space: str
+    way: str = "IC-LKE"
+    template: int = 0
+    examples: int = 0
+    draw: int = 0
+    separator: str = ""
 
 
 def style(separator: str) -> tuple[str, str]:
@@ -153,8 +170,12 @@ def ic_lke(
     separator: str = "space",
     seed: int = 0,
     variant: str = "ic",
+    draw_number: int = 0,
 ) -> pd.DataFrame:
-    """Put each fact behind the one list of examples of its relation, with all its choices."""
+    """Put each fact behind the one list of examples of its relation, with all its choices.
+
+    `draw_number` counts the lists that are drawn of one relation, `variant` is a label.
+    """
     examples = draw(pool, n_examples, seed)
     heads = {
         r: listing(rows, separator)
@@ -167,17 +188,20 @@ def ic_lke(
     asked = []
     for row in tests.itertuples():
         subject, space = opened(row.subject, separator)
-        asked.append((row, variant, heads[row.relation] + subject, space))
+        prompt = heads[row.relation] + subject
+        listed = {"examples": n_examples, "draw": draw_number, "separator": separator}
+        asked.append(Asked(row, variant, prompt, space, **listed))
     return choose(asked, options)
 
 
-def choose(asked: Iterable[tuple], options: dict[str, list[str]]) -> pd.DataFrame:
-    """Put all choices behind each prompt: rows from (fact, variant, prompt, space before)."""
+def choose(asked: Iterable[Asked], options: dict[str, list[str]]) -> pd.DataFrame:
+    """Put all choices behind each prompt: one row a choice."""
     rows = []
-    for row, variant, prompt, space in asked:
+    for row, variant, prompt, space, *way in asked:
         for option, choice in enumerate(options[row.fact]):
             head = (row.fact, row.relation, variant, option, prompt, f"{space}{choice}")
-            rows.append((*head, choice == row.object, row.subject, row.object, choice))
+            tail = (choice == row.object, row.subject, row.object, choice)
+            rows.append((*head, *tail, *way))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -24,7 +24,7 @@ def ask(
     unseen_shots: pd.DataFrame,
     retriever: str = RETRIEVER,
 ) -> pd.DataFrame:
-    """Return the prompt of every question in one setting: ``variant`` and ``prompt`` are added."""
+    """Add each question's ``prompt`` in one ``setting``, and ``variant``, its label."""
     check([setting])
     if not len(questions):
         raise UserError("There are no questions to ask; give at least one.")
@@ -46,7 +46,7 @@ def ask(
                 p + "".join(texts[i] for i in row) for p, row in zip(prompts, near)
             ]
     prompts = [prompt + shot(question) for prompt, question in zip(prompts, asked)]
-    return questions.assign(variant=setting, prompt=prompts)
+    return questions.assign(variant=setting, setting=setting, prompt=prompts)
 
 
 def check(settings: Sequence[str]) -> list[str]:

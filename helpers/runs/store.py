@@ -20,6 +20,7 @@ import pandas as pd
 from helpers import UserError, explained, writing
 from helpers.datasets import files
 from helpers.models.checkpoints import slug
+from helpers.prompts import labels
 from helpers.runs import environment
 
 _ABOVE = Path(__file__).resolve().parents[2]
@@ -257,8 +258,11 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
 
 
 def answers(folder: str | Path) -> pd.DataFrame:
-    """Return the answers table of the run in ``folder``; a ``UserError`` says if it has none."""
-    return _read(Path(folder) / "answers.parquet")
+    """Return the answers table of the run in ``folder``; a ``UserError`` says if it has none.
+
+    Answers of older runs are given the columns that tell what a prompt is.
+    """
+    return labels.add_columns(_read(Path(folder) / "answers.parquet"))
 
 
 def metrics(folder: str | Path) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import datasets
+from helpers import datasets, schemas
 from helpers.datasets import logs, unseen
 from helpers.datasets.knowledge import Questions
 from helpers.metrics import accuracy, canonical, matching, reliability, responses
@@ -76,7 +76,7 @@ def ask(
     again = ask_again(model, again, bank.pool, **how, seed=seed, cache=cache)
     said = kb.add_consistency(said, accuracy.mark_choices(again))
     said.attrs["source"] = bank.source
-    return said
+    return schemas.checked(said, "answers", "knowledge_base")
 
 
 def respond(
@@ -145,17 +145,17 @@ def facts(
     answers: pd.DataFrame, *, setting: str = "four-shot", match: str = "exact"
 ) -> pd.DataFrame:
     """Lay the responses in one prompt setting out as numbers, one row a question."""
-    said = answers[answers["variant"] == setting].reset_index(drop=True)
+    said = answers[answers["setting"] == setting].reset_index(drop=True)
     label = responses.mark(said, match)["label"]
     agreement = said["consistency"].fillna(0.0).where(label != "uninformative", 0.0)
     found = pd.DataFrame({"item": said["item"], "relation": said["group"]})
     found["stratum"] = said.get("stratum", said["group"])
     found["label"], found["right"] = label, (label == "correct").astype(float)
     found["agreement"], found["said"] = agreement, said["text"]
-    if "seen" not in said or "label" not in said:
-        return found
-    numbers = kb.indicators(responses.as_defined(said))
-    return found.join(pd.DataFrame(numbers, found.index, BASIC))
+    if "seen" in said and "label" in said:
+        numbers = kb.indicators(responses.as_defined(said))
+        found = found.join(pd.DataFrame(numbers, found.index, BASIC))
+    return schemas.checked(found, "facts", "knowledge_base")
 
 
 def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import datasets
+from helpers import datasets, schemas
 from helpers.datasets.panel import LEFT_OUT
 from helpers.metrics import latent_knowledge as lke
 from helpers.models import LanguageModel
@@ -69,8 +69,8 @@ def ask(
     -------
     DataFrame
         One row a choice: ``item, relation, variant, option, choice, correct, prompt,
-        continuation, logprobs, tokens, read``. A separator that was chosen stands in
-        ``attrs["chosen"]``.
+        continuation, way, examples, draw, separator, logprobs, tokens, read``. A
+        separator that was chosen stands in ``attrs["chosen"]``.
     """
     from helpers import probing
 
@@ -99,7 +99,7 @@ def ask(
     answers = probing.score(model, probes, cache=cache)
     if chosen:
         answers.attrs["chosen"] = chosen
-    return answers
+    return schemas.checked(answers, "answers", "latent_knowledge")
 
 
 def try_separators(
@@ -141,7 +141,7 @@ def try_separators(
     probes = pd.concat(ways, ignore_index=True)
     probes = length.readable(probes, counting(model), model.max_length)
     scores = lke.fact_scores(probing.score(model, probes, cache=cache))
-    found = scores.groupby("variant").agg(
+    found = scores.groupby("separator").agg(
         right=("right", "mean"), mass=("mass", "mean"), n=("item", "size")
     )
     found = found.reindex(pd.Index(SEPARATORS, name="separator")).fillna({"n": 0})
@@ -198,7 +198,9 @@ def facts(answers: pd.DataFrame) -> pd.DataFrame:
     """Reduce the choices of each fact (of a chapter, in its part ``lists``) to one row."""
     if "part" in answers:
         answers = answers[answers["part"] == "lists"]
-    return lke.fact_scores(answers).drop(columns="variant")
+    scores = lke.fact_scores(answers)
+    scores = scores.drop(columns=["variant", *lke.TOLD], errors="ignore")
+    return schemas.checked(scores, "facts", "latent_knowledge")
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from helpers import UserError, stats
+from helpers import UserError, schemas, stats
 from helpers.stats import Statistic
 
 FIRM = 0.5  # how sure a verdict must be, where a study sets no threshold
@@ -175,4 +175,4 @@ def summarised(
             found = stats.estimate(values, measure.statistic, strata, n_resamples, seed)
             found = found._replace(n=measure.n(counted))
             rows.append({"relation": name, "measure": measure.name} | found._asdict())
-    return pd.DataFrame(rows)
+    return schemas.checked(pd.DataFrame(rows), "summary")

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import datasets, prompts
+from helpers import datasets, prompts, schemas
 from helpers.metrics import accuracy, anchors, monitor
 from helpers.models import LanguageModel
 from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
 
 TITLE = "MONITOR"
 WRAPPED = True  # its questions may be put into any prompt format
-FOR_VERDICT = {"texts": ("right", "frame0"), "control": False}  # the latter: asked once
+# A verdict needs words after the answer, and in the base frame what the model writes.
+FOR_VERDICT = {"texts": ("right", "none"), "control": False}
 FIGURES = {"anchor": ("anchor", 1), "pfd": ("PFD", -1)}
 FIGURES |= {"ird": ("IRD", -1), "deviation": ("deviation", -1)}
 _COUNTED = ("counted_deviation", "counted_anchor")
@@ -54,7 +55,8 @@ def ask(
     relations : sequence of str
     n_facts, n_frames : int
     texts : sequence of str, optional
-        Variants in which the model also answers in words; by default all.
+        Contexts in which the model also answers the base frame in words; by default it
+        does so in every prompt.
     control : bool
         Whether unrelated words are said first, too: no verdict rests on them.
     seed : int
@@ -65,9 +67,9 @@ def ask(
     Returns
     -------
     DataFrame
-        One row a prompt: ``item, relation, variant, frame, context, prompt,
-        continuation, logprobs, tokens, read`` and, where the model answers, ``text``
-        and ``anchor_logprobs``.
+        One row a prompt: ``item, relation, variant, frame, context, context_index,
+        prompt, continuation, logprobs, tokens, read`` and, where the model answers,
+        ``text`` and ``anchor_logprobs``.
     """
     from helpers import probing
     from helpers.probing import prompt_formats
@@ -79,8 +81,12 @@ def ask(
         facts = facts.assign(unrelated=datasets.unrelated(dataset, facts, seed))
     wrap = prompt_formats.wrapper(model, dataset, facts, seed)
     probes = wrap(prompts.monitor(facts, frames, n_frames))
-    spoken = None if texts is None else probes["variant"].isin(texts)
-    return probing.score_and_generate(model, probes, spoken, cache=cache)
+    spoken = None
+    if texts is not None:
+        base = (probes["frame"] == 0) | (probes["context"] != "none")
+        spoken = base & probes["context"].isin(texts)
+    answers = probing.score_and_generate(model, probes, spoken, cache=cache)
+    return schemas.checked(answers, "answers", "monitor")
 
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
@@ -93,7 +99,7 @@ def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
 
 def sizes(answers: pd.DataFrame) -> dict[str, int]:
     """Return the settings of size that answers show."""
-    frames = answers.loc[answers["variant"].str.fullmatch(r"frame\d+"), "variant"]
+    frames = answers.loc[answers["context"] == "none", "frame"]
     return {"n_facts": most(answers), "n_frames": frames.nunique()}
 
 
@@ -133,23 +139,20 @@ def facts(
     for name in ("deviation", "anchor"):
         found[f"counted_{name}"] = found[name].where(found["counted"])
     found["coverage"] = found["counted_anchor"].notna().astype(float)
-    marks = accuracy.by_fact(
-        accuracy.mark_texts(answers[answers["text"].notna()], rule=match)
-    )
-    asked = marks.columns[2:][~marks.columns[2:].str.match("right|unrelated")]
-    marks = marks.set_index("item")
-    average = marks[asked].mean(axis=1) if len(asked) else np.nan
-    marks = marks.assign(average=average).rename(columns={"frame0": "base"})
-    marks = marks.reindex(columns=["base", "average"], index=found["item"])
-    found[["base", "average"]] = marks.to_numpy(dtype=float)
-    for frame in sorted(
-        {name for name in answers["variant"] if name.startswith("frame")}
-    ):
-        once = answers[answers["variant"] == frame].set_index("item")["logprobs"]
-        column = "asked_once" if frame == "frame0" else f"asked_{frame}"
-        found[column] = np.exp(found["item"].map(once).map(np.sum))
-    base = answers[answers["variant"] == "frame0"].set_index("item")["text"]
-    return found.assign(written=found["item"].map(base))
+    marked = accuracy.mark_texts(answers[answers["text"].notna()], rule=match)
+    marked["right"] = marked["right"].astype(float)
+    of_paper = marked[marked["context"].isin(["none", "wrong"])]
+    of_base = of_paper[(of_paper["context"] == "none") & (of_paper["frame"] == 0)]
+    for name, marks in (("base", of_base), ("average", of_paper)):
+        found[name] = found["item"].map(marks.groupby("item")["right"].mean())
+    alone = answers[answers["context"] == "none"]
+    for frame, rows in alone.groupby("frame"):
+        column = f"asked_frame{int(frame)}" if frame else "asked_once"
+        once = rows.set_index("item")["logprobs"].map(np.sum)
+        found[column] = np.exp(found["item"].map(once))
+    written = alone[alone["frame"] == 0].set_index("item")["text"]
+    found["written"] = found["item"].map(written)
+    return schemas.checked(found, "facts", "monitor")
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import datasets
+from helpers import datasets, schemas
 from helpers.datasets import logs, multiple_choice
 from helpers.metrics import choices, matching, multiplicity
 from helpers.models import LanguageModel
@@ -71,11 +71,10 @@ def ask(
     )  # fmt: skip
     scored = probing.score(model, probes, cache=cache)
     scored.attrs["source"] = bench.about
-    if "false_object" not in items:
-        return scored
-    return scored.assign(
-        false_object=scored["item"].map(items.set_index("item")["false_object"])
-    )
+    if "false_object" in items:
+        false = items.set_index("item")["false_object"]
+        scored = scored.assign(false_object=scored["item"].map(false))
+    return schemas.checked(scored, "answers", "multiplicity")
 
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
@@ -129,7 +128,8 @@ def facts(
     found = choices.item_scores(
         choices.choose(answers, rule), tau, replacement, correct_by
     )
-    return found.assign(said=_said(found, answers), stratum="all")
+    found = found.assign(said=_said(found, answers), stratum="all")
+    return schemas.checked(found, "facts", "multiplicity")
 
 
 def from_logs(

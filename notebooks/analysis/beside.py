@@ -193,7 +193,7 @@ def _measures(
         answers = store.answers(run.folder)
         study, given = STUDIES[run.chapter], run.manifest["parameters"]
         for setting in SETTINGS:
-            if not answers["variant"].eq(setting).any():
+            if not answers["setting"].eq(setting).any():
                 continue
             table = study.facts(
                 answers, **fitting(study.facts, given | {"setting": setting})

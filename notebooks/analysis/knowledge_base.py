@@ -58,7 +58,7 @@ def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
     Shares of none or all of the questions have Wilson's, for their resamples are all
     alike.
 
-    >>> said = pd.DataFrame({"variant": "zero-shot", "stratum": "a", "seen": [True, True],
+    >>> said = pd.DataFrame({"setting": "zero-shot", "stratum": "a", "seen": [True, True],
     ...                      "label": ["correct", "wrong"], "consistency": [1.0, 0.5]})
     >>> by_setting(said, n_resamples=10).set_index("measure").loc["NCCR", "estimate"]
     np.float64(0.25)
@@ -67,7 +67,7 @@ def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
     np.float64(0.66)
     """
     found = []
-    for name, rows in said.groupby("variant", sort=False):
+    for name, rows in said.groupby("setting", sort=False):
         *figures, n = stats.bootstrap(
             kb.indicators(rows), kb.statistic, rows["stratum"], **draws
         )
@@ -103,7 +103,7 @@ def about(said: pd.DataFrame) -> pd.Series:
 
 def by_side(said: pd.DataFrame) -> pd.DataFrame:
     """Tabulate kinds of responses by side and setting, the number of questions in the label."""
-    shares = responses.shares(said, about(said) + ", " + said["variant"])
+    shares = responses.shares(said, about(said) + ", " + said["setting"])
     shares.index += shares.pop("n").map(" ({:,.0f})".format)
     order = sorted(shares.index, key=lambda name: SIDES.index(name.split(",")[0]))
     return shares.loc[order, shares.any()]
@@ -124,7 +124,7 @@ def step(
 ) -> tuple[float, float, float, int]:
     """Return how a measure changes between two settings, on the same questions."""
     first, second = (
-        said[said["variant"] == each].sort_values("item") for each in (before, after)
+        said[said["setting"] == each].sort_values("item") for each in (before, after)
     )
     found: Sequence[float] = NOTHING
     if len(first) and len(second):
@@ -137,7 +137,7 @@ def step(
 
 def _asked(said: pd.DataFrame, setting: str, name: str) -> int:
     about = said["seen"].astype(bool) != (name in UNSEEN)
-    return int((about & (said["variant"] == setting)).sum())
+    return int((about & (said["setting"] == setting)).sum())
 
 
 def contrast(
@@ -154,7 +154,7 @@ def counted(
 ) -> pd.DataFrame:
     """Ask about more atlas facts of known exposure, without those stated wrongly or one way."""
     if n < 1:
-        return pd.DataFrame(columns=["item", "variant", "label", "exposures"])
+        return pd.DataFrame(columns=["item", "setting", "label", "exposures"])
     facts = datasets.knowledge("atlas", model, n, max(1, n // 3), **draw).asked
     facts = facts[facts["exposures"].notna() & facts["plain"].eq(True)]
     said = pd.concat([ask(facts, setting=name) for name in settings], ignore_index=True)
@@ -224,7 +224,7 @@ def comparisons(
     **draws: int,
 ) -> Iterator[tuple]:
     """Yield what was compared and is no finding: its name, the statistic, its null if not 0."""
-    close = said[said["variant"] == setting]
+    close = said[said["setting"] == setting]
     seen, unseen = (close[close["seen"].astype(bool) == side] for side in (True, False))
     silent = unseen["label"] == "uninformative"
     numbers = unseen["type"].isin(["number", "time"])
@@ -244,7 +244,7 @@ def comparisons(
         never = unseen[about(unseen) == SIDES[1]]
         yield "UR of facts never stated", _alone(never, "UR", **draws), 0.5
         yield "UR of all unseen questions", _alone(unseen, "UR", **draws), 0.5
-    for before, after in pairwise(dict.fromkeys(said["variant"])):
+    for before, after in pairwise(dict.fromkeys(said["setting"])):
         for name in CHANGED:
             yield (
                 f"{name}, {before} → {after}",
@@ -259,8 +259,8 @@ def comparisons(
     known = more[more["exposures"] >= 64].sort_values("item")
     right = known["label"].eq("correct").astype(float)
     sides = {
-        name: right[known["variant"] == name]
-        for name in dict.fromkeys(known["variant"])
+        name: right[known["setting"] == name]
+        for name in dict.fromkeys(known["setting"])
     }
     for before, after in pairwise(sides):
         what = f"correct, facts stated 64 times or more, {before} → {after}"

@@ -105,31 +105,25 @@ def levels(table: pd.DataFrame, by: str, **draws: int) -> pd.DataFrame:
     return found[~found[by].isin(["all", "mean"])].reset_index(drop=True)
 
 
-def by_way(table: pd.DataFrame) -> pd.DataFrame:
-    """Add ``way``: IC-LKE, or the kind of the prompt, which its variant numbers."""
-    return table.assign(way=table["variant"].str.rstrip("0123456789"))
-
-
-def by_number(table: pd.DataFrame) -> pd.DataFrame:
-    """Add ``examples`` and ``draw``, which the variant of a list names."""
-    numbers = table["variant"].str.split(expand=True).astype(int)
-    return table.assign(examples=numbers[0], draw=numbers[1])
+def levels_of_prompts(ways: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Estimate the accuracy of each prompt, the list and the templates, with its ``way``."""
+    prompts = ways[["variant", "way"]].drop_duplicates()
+    return levels(ways, "variant", **draws).merge(prompts, on="variant", how="left")
 
 
 def full_list(
     tried: pd.DataFrame, tests: pd.DataFrame, n_examples: int
 ) -> pd.DataFrame:
     """Return the answers of some facts behind the longest list of the first draw, as IC-LKE."""
-    first = tried["variant"] == f"{n_examples} 0"
+    first = (tried["examples"] == n_examples) & (tried["draw"] == 0)
     return tried[first & tried["item"].isin(tests["fact"])].assign(variant="IC-LKE")
 
 
 def firsts(listed: pd.DataFrame, prompted: pd.DataFrame) -> pd.DataFrame:
     """Return each fact's list and its first prompt of each kind, to be continued freely."""
-    both = pd.concat([listed, prompted]).drop_duplicates(["item", "variant"])
-    return both.loc[
-        both["variant"].isin(["IC-LKE", "HGP1", "MMP1"]), list(lists.COLUMNS)
-    ]
+    first = prompted[prompted["template"] == 1]
+    both = pd.concat([listed, first]).drop_duplicates(["item", "variant"])
+    return both[list(lists.COLUMNS)]
 
 
 def two_groups(groups: Mapping[str, pd.DataFrame], chance: float, chosen: str) -> Axes:
@@ -158,7 +152,8 @@ def ranked_and_written(
 ) -> pd.DataFrame:
     """Stack what was ranked first and what was written after the same prompts of a way (``by``)."""
     both = pd.concat([ways.assign(by="ranked"), texts.assign(by="written")])
-    return both[(both["way"] == way) & both["variant"].isin(texts["variant"])]
+    written = texts.loc[texts["way"] == way, "template"]
+    return both[(both["way"] == way) & both["template"].isin(written)]
 
 
 def written_after(
@@ -334,9 +329,8 @@ def by_separator(
     titles = {"right": "accuracy, %", "mass": "mass, %"}
     rates = stats.intervals(apart, MEASURES, "separator", strata="relation", **draws)
     shown = tables.wide(rates, titles, titles, by="separator").drop(["all", "mean"])
-    ends = (
-        (parted["prompt"] + parted["continuation"]).groupby(parted["variant"]).first()
-    )
+    strings = parted["prompt"] + parted["continuation"]
+    ends = strings.groupby(parted["separator"]).first()
     shown.insert(0, "a string ends", "… " + ends.str[-40:])
     return shown
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from helpers import UserError, datasets, published
 from helpers.prompts.formats import SEPARATORS
-from helpers.prompts.lists import choose, draw, ic_lke, opened, style
+from helpers.prompts.lists import Asked, choose, draw, ic_lke, opened, style
 from notebooks.analysis import lpaqa
 
 Options = dict[str, list[str]]  # fact: what may be chosen
@@ -80,23 +80,24 @@ def compared(tests: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
 def prompts(
     tests: pd.DataFrame, templates: pd.DataFrame, options: Options
 ) -> pd.DataFrame:
-    """Ask each fact in each template of its relation: probes with variants HGP1 ... MMP3."""
+    """Ask each fact in each template of its relation: the ``way`` is the template's kind."""
     asked = []
     for row in tests.itertuples():
         for template in templates[templates["relation"] == row.relation].itertuples():
+            way, number = template.kind, template.number
             prompt, space = opened(row.subject, template.template)
-            asked.append((row, f"{template.kind}{template.number}", prompt, space))
+            asked.append(Asked(row, f"{way}{number}", prompt, space, way, number))
     return choose(asked, options)
 
 
 def alone(tests: pd.DataFrame, options: Options, separator: str) -> pd.DataFrame:
-    """Ask each fact behind no example: its subject alone, written as in the list (variant 0 0)."""
-    made = pd.DataFrame(
-        {"relation": tests["relation"].unique(), "kind": "none", "number": 0}
-    )
-    return prompts(tests, made.assign(template=style(separator)[0]), options).assign(
-        variant="0 0"
-    )
+    """Ask each fact behind no example: its subject alone, written as in the list."""
+    template = style(separator)[0]
+    asked = []
+    for row in tests.itertuples():
+        prompt, space = opened(row.subject, template)
+        asked.append(Asked(row, "0 0", prompt, space, separator=separator))
+    return choose(asked, options)
 
 
 def other_lists(
@@ -107,7 +108,8 @@ def other_lists(
     made = []
     for row in templates.query("number == 1").itertuples():
         own, name = tests[tests["relation"] == row.relation], f"{row.kind} 1"
-        made.append(ic_lke(own, pool, options, n_examples, row.template, seed, name))
+        lists = ic_lke(own, pool, options, n_examples, row.template, seed, name)
+        made.append(lists.assign(separator=name))
     return [*made, as_released(tests, pool, options, n_examples, seed)]
 
 
@@ -124,8 +126,10 @@ def as_released(
     for relation, rows in examples.groupby("relation", sort=False):
         pairs = zip(rows["subject"], rows["object"])
         heads[relation] = ", ".join(f"{subject}{inner}{obj} " for subject, obj in pairs)
-    end, way = inner + inner.rstrip(), "released"
-    asked = [
-        (t, way, heads[t.relation] + t.subject + end, " ") for t in tests.itertuples()
-    ]
+    end, name = inner + inner.rstrip(), "released"
+    listed = {"examples": n_examples, "separator": name}
+    asked = []
+    for row in tests.itertuples():
+        prompt = heads[row.relation] + row.subject + end
+        asked.append(Asked(row, name, prompt, " ", **listed))
     return choose(asked, options)

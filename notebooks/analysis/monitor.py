@@ -355,19 +355,19 @@ def comparisons(
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield what else is compared: a label, its statistic, and the value of no effect."""
     marks = accuracy.mark_texts(answers, rule=match)
-    each = accuracy.by_fact(marks[marks["context"].ne("unrelated")])
     echoes = accuracy.mark_echoes(answers, facts, rule=match)
-    once = marks[marks["context"].ne("none") | marks["variant"].eq("frame0")]
-    table = accuracy.by_fact(once, prompt="context").set_index("item")
+    alone, base = marks["context"] == "none", marks["frame"] == 0
+    table = accuracy.by_fact(marks[base | ~alone], "context").set_index("item")
     table["repeats"] = accuracy.by_fact(echoes, prompt="context").set_index("item")[
         "wrong"
     ]
-    each = each.drop(columns="right").set_index("item")
-    table["base"], table["others"] = (
-        each["frame0"],
-        each.filter(regex="^frame[1-9]").mean(axis=1),
-    )
-    table["cheap"] = each.drop(columns="relation").mean(axis=1)
+    of_paper = marks["context"].isin(["none", "wrong"])
+    for name, rows in (
+        ("base", alone & base),
+        ("others", alone & ~base),
+        ("cheap", of_paper),
+    ):
+        table[name] = marks[rows].groupby("item")["right"].mean()
     table["grid"] = grid.set_index("item").drop(columns="relation").mean(axis=1)
     rates = {
         k: t.set_index("item").iloc[:, 1:].mean(axis=1) for k, t in by_kind.items()

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 
 from helpers import datasets, stats
 from helpers.datasets.exposure import frequencies, training
-from helpers.datasets.files import table as read_table
 from helpers.metrics import accuracy, detection
 from helpers.plots import primitives, tables
 from helpers.runs import ROOT, sharing
@@ -59,17 +58,15 @@ def read(path: Path = ARCHIVE) -> tuple[pd.DataFrame, pd.DataFrame]:
     table = pd.DataFrame(rows)[
         ["study", "measure", "title", "estimate", "low", "high", "n"]
     ]
-    return read_table(shared.files["monitor/answers.parquet"], "it"), table
+    return shared.answers("monitor"), table
 
 
 def by_fact(answers: pd.DataFrame) -> pd.DataFrame:
     """Return what is right of each fact by what is said first, and how often its name occurs."""
     marked = accuracy.mark_texts(answers)
-    alone = marked["context"] == "none"
-    said = accuracy.by_fact(marked[~alone | (marked["variant"] == "frame0")], "context")
-    other = (
-        marked[alone & (marked["variant"] != "frame0")].groupby("item")["right"].mean()
-    )
+    reworded = (marked["context"] == "none") & (marked["frame"] != 0)
+    said = accuracy.by_fact(marked[~reworded], "context")
+    other = marked[reworded].groupby("item")["right"].mean()
     names = marked.drop_duplicates("item").set_index("item")["subject"]
     often = names.map(frequencies())
     return said.assign(
@@ -131,8 +128,8 @@ def formats(**draws: int) -> pd.DataFrame:
 
 def _study(shared: record.Shared, name: str) -> pd.DataFrame:
     """Return the facts of a study in an archive."""
-    answers = read_table(shared.files[f"{name}/answers.parquet"], name)
-    return record.facts(name, shared.record["runs"][name]["parameters"], answers)
+    parameters = shared.record["runs"][name]["parameters"]
+    return record.facts(name, parameters, shared.answers(name))
 
 
 def rising(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:

@@ -10,13 +10,13 @@ from helpers.metrics import reliability
 from notebooks.analysis import knowledge_base as analysis
 
 
-def said(n=40, seed=0, variant="x"):
+def said(n=40, seed=0, setting="x"):
     random = np.random.default_rng(seed)
     rows = pd.DataFrame(
         {"item": [f"q{i}" for i in range(n)], "seen": np.arange(n) % 2 == 0}
     )
     rows["group"] = np.where(rows["seen"], "P17", "T1")
-    rows = rows.assign(type="location", variant=variant)
+    rows = rows.assign(type="location", setting=setting)
     labels = random.choice(["wrong", "uninformative"], n)
     rows["label"] = np.where(rows["seen"] & (random.random(n) < 0.5), "correct", labels)
     rows["consistency"] = np.where(
@@ -26,7 +26,7 @@ def said(n=40, seed=0, variant="x"):
 
 
 def both():
-    return pd.concat([said(), said(seed=1, variant="y")], ignore_index=True)
+    return pd.concat([said(), said(seed=1, setting="y")], ignore_index=True)
 
 
 def silent():
@@ -63,7 +63,7 @@ def test_a_level_counts_the_questions_that_it_is_about():
     assert nothing[-1] == 0
 
 
-def unread(variant="x"):
+def unread(setting="x"):
     """Return four seen questions, four about facts never read and two of UnseenQA, all one kind."""
     exposures, label = [8] * 4 + [0] * 4 + [np.nan] * 2, ["correct"] * 4 + ["wrong"] * 3
     label += ["uninformative"] * 2 + ["wrong"]
@@ -71,7 +71,7 @@ def unread(variant="x"):
         {"exposures": exposures, "label": label, "kind": label, "stratum": "a"}
     )
     rows["kind"] = rows["kind"].replace("uninformative", "unsure")
-    return rows.assign(seen=rows["exposures"] > 0, variant=variant, consistency=0.5)
+    return rows.assign(seen=rows["exposures"] > 0, setting=setting, consistency=0.5)
 
 
 def test_facts_never_read_and_what_nobody_can_answer_are_told_apart():
@@ -179,7 +179,7 @@ def test_truths_count_lucky_answers_as_right():
 
 
 def test_known_facts_are_compared_in_pairs():
-    rows = pd.DataFrame({"item": ["a", "b", "c"] * 2, "variant": ["x"] * 3 + ["y"] * 3})
+    rows = pd.DataFrame({"item": ["a", "b", "c"] * 2, "setting": ["x"] * 3 + ["y"] * 3})
     rows["exposures"] = [64, 128, 8] * 2
     rows["label"] = [
         "correct",

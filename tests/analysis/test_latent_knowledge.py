@@ -115,21 +115,19 @@ def test_generations_count_whole_words():
 
 
 def test_ranked_and_written_are_of_the_same_prompts():
-    ways = table(ways=("HGP1", "HGP2")).rename(columns={"way": "variant"})
-    ways = analysis.by_way(ways)
-    texts = ways[ways["variant"] == "HGP1"].assign(right=1.0)
-    assert set(ways["way"]) == {"HGP"}
+    ways = table(ways=(1, 2)).rename(columns={"way": "template"}).assign(way="HGP")
+    texts = ways[ways["template"] == 1].assign(right=1.0)
     both = analysis.ranked_and_written(ways, texts, "HGP")
-    assert set(both["variant"]) == {"HGP1"}
+    assert set(both["template"]) == {1}
     found = analysis.paired(both, "by", "written", "ranked", n_resamples=50)
-    assert found.estimate == 1 - ways.loc[ways["variant"] == "HGP1", "right"].mean()
+    assert found.estimate == 1 - ways.loc[ways["template"] == 1, "right"].mean()
 
 
 def test_writing_after_a_list_stands_beside_writing_after_a_sentence():
     items = {"relation": "P1", "item": list("abcd")}
     made = {"IC-LKE": ([1, 1, 1, 0], [1, 0, 0, 0]), "HGP": ([1, 1, 0, 0], [1, 1, 1, 0])}
     ways, texts = (
-        pd.concat([pd.DataFrame({**items, "way": way, "variant": f"{way}1", "right": marks[place]})
+        pd.concat([pd.DataFrame({**items, "way": way, "template": 1, "right": marks[place]})
                    for way, marks in made.items()]) for place in (0, 1))  # fmt: skip
     said = analysis.written_after(ways, texts, n_resamples=50)
     assert (said["ranked"], said["written"]) == ("75.0", "25.0")

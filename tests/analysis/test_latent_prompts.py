@@ -114,11 +114,8 @@ def test_the_released_codes_slips():
     ]
     assert (ours["prompt"] + ours["continuation"]).endswith(", s9 : o9")
     probe = latent_prompts.alone(table(1), {"r-0": ["o0"]}, "colon and comma").iloc[0]
-    assert (probe["prompt"], probe["continuation"], probe["variant"]) == (
-        "s0 :",
-        " o0",
-        "0 0",
-    )
+    assert (probe["prompt"], probe["continuation"]) == ("s0 :", " o0")
+    assert (probe["way"], probe["examples"], probe["draw"]) == ("IC-LKE", 0, 0)
 
 
 def test_other_lists_have_templates_between_names_and_the_released_strings():
@@ -131,7 +128,7 @@ def test_other_lists_have_templates_between_names_and_the_released_strings():
         columns=latent_prompts.COLUMNS,
     )
     made = latent_prompts.other_lists(table(1, 9), table(1), {"r-9": ["o9"]}, templates)
-    texts = pd.concat(made).set_index("variant")["prompt"].to_dict()
+    texts = pd.concat(made).set_index("separator")["prompt"].to_dict()
     assert texts == {"HGP 1": "s0 is o0 s9 is", "released": "s0 : o0 s9 :  :"}
 
 
@@ -141,5 +138,6 @@ def test_templates_of_lpaqa_can_be_asked(shared):
     probes = latent_prompts.prompts(
         tests, chosen, {tests["fact"].item(): [tests["object"].item()]}
     )
-    assert set(probes["variant"]) == {"HGP1", "HGP2", "HGP3", "MMP1", "MMP2", "MMP3"}
+    assert set(probes["way"]) == {"HGP", "MMP"}
+    assert set(probes["template"]) == {1, 2, 3}
     assert skipped > 0

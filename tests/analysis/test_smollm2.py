@@ -35,12 +35,12 @@ def test_what_is_right_by_what_is_said_first(kept, facts):
     answers = kept[0]
     said, true = (answers[name].map(normalise) for name in ("text", "object"))
     answers = answers.assign(ok=said == true)
-    for column, start in {"none": "frame0", "right": "right", "wrong": "wrong"}.items():
-        rows = answers[answers["variant"].str.startswith(start)]
+    reworded = (answers["context"] == "none") & (answers["frame"] > 0)
+    for context in ("none", "right", "wrong"):
+        rows = answers[(answers["context"] == context) & ~reworded]
         expected = rows.groupby("item")["ok"].mean()[facts["item"]]
-        np.testing.assert_allclose(facts[column], expected, atol=1e-12)
-    frames = answers[answers["variant"].isin([f"frame{n}" for n in range(1, 7)])]
-    expected = frames.groupby("item")["ok"].mean()[facts["item"]]
+        np.testing.assert_allclose(facts[context], expected, atol=1e-12)
+    expected = answers[reworded].groupby("item")["ok"].mean()[facts["item"]]
     np.testing.assert_allclose(facts["reworded"], expected, atol=1e-12)
 
 

@@ -27,7 +27,7 @@ def test_the_run_is_whole(folder):
 
 def test_findings_say_what_the_tables_hold(found, answers, metrics, compared):
     now = metrics[metrics["setting"] == "four-shot"].set_index("measure")
-    asked = answers[(answers["variant"] == "four-shot") & ~answers["seen"]]
+    asked = answers[(answers["setting"] == "four-shot") & ~answers["seen"]]
     silent = (asked["label"] == "uninformative").groupby(asked["exposures"].isna())
     rates, sizes, told = (
         silent.mean(),
@@ -42,7 +42,7 @@ def test_findings_say_what_the_tables_hold(found, answers, metrics, compared):
     )
     step = found["UR_rises_from_zero_shot_to_four_shot"]
     unseen = answers[~answers["seen"]]
-    silent = (unseen["label"] == "uninformative").groupby(unseen["variant"]).mean()
+    silent = (unseen["label"] == "uninformative").groupby(unseen["setting"]).mean()
     assert step.estimate == pytest.approx(silent["four-shot"] - silent["zero-shot"])
     labels = {
         "NCCR minus NCR",
@@ -54,24 +54,24 @@ def test_findings_say_what_the_tables_hold(found, answers, metrics, compared):
 
 
 def test_every_question_is_asked_in_every_setting(answers):
-    counts = answers.groupby("variant", sort=False)["item"].nunique()
+    counts = answers.groupby("setting", sort=False)["item"].nunique()
     assert list(counts.index) == ["zero-shot", "four-shot", "four-two"]
     assert counts.min() == counts.max() >= 70
     shots = answers["prompt"].str.count("QUESTION: ")
-    assert shots.groupby(answers["variant"]).agg(["min", "max"]).to_dict("index") == {
+    assert shots.groupby(answers["setting"]).agg(["min", "max"]).to_dict("index") == {
         "four-shot": {"min": 5, "max": 5},
         "four-two": {"min": 5, "max": 5},
         "zero-shot": {"min": 1, "max": 1},
     }
     unsure = answers["prompt"].str.count("ANSWER: unsure\n")
-    assert unsure[answers["variant"] == "four-two"].eq(2).all()
+    assert unsure[answers["setting"] == "four-two"].eq(2).all()
 
 
 def test_measures_can_be_computed_again_from_the_saved_answers(answers, metrics):
     again = analysis.by_setting(answers, n_resamples=40, seed=0)
     saved = metrics[["setting", "measure", "estimate", "low", "high", "n"]]
     pd.testing.assert_frame_equal(again, saved.reset_index(drop=True))
-    for name, rows in answers.groupby("variant"):
+    for name, rows in answers.groupby("setting"):
         seen = rows[rows["seen"]]
         found = metrics[metrics["setting"] == name].set_index("measure")["estimate"]
         assert found["CR"] == pytest.approx((seen["label"] == "correct").mean())

@@ -89,7 +89,8 @@ def test_findings_and_comparisons_hold_what_was_counted(
     assert found["moves_by_more_than_half"].estimate == saved["estimate"].item()
     right = answers["text"].str.strip().str.rstrip(".") == answers["object"]
     rates = right.groupby([answers["context"], answers["item"]]).mean()
-    base = right[answers["variant"] == "frame0"].groupby(answers["item"]).mean()
+    alone = (answers["context"] == "none") & (answers["frame"] == 0)
+    base = right[alone].groupby(answers["item"]).mean()
     cost = (base - rates["wrong"]).mean()
     label = "accuracy: nothing first, less a wrong answer first"
     assert compared.loc[label, "estimate"] == pytest.approx(cost)

@@ -143,10 +143,11 @@ def through(fact: str) -> list[Reading]:
 def _monitor(
     answers: pd.DataFrame, fact: pd.Series, truth: str
 ) -> tuple[list[str], str]:
-    asked = answers.drop_duplicates("variant").set_index("variant")["prompt"]
-    prompts = [
-        asked[name] for name in ("frame0", f"frame{fact['n_frames'] - 1}", "wrong0")
+    alone = answers[answers["context"] == "none"].sort_values("frame")["prompt"]
+    wrong = answers[answers["context"] == "wrong"].sort_values("context_index")[
+        "prompt"
     ]
+    prompts = [alone.iloc[0], alone.iloc[-1], wrong.iloc[0]]
     return prompts, (
         f"Over {fact['n_frames']} wordings and {fact['n_interferences']} wrong words the "
         f"probability of {truth} is on average {fact['deviation']:.2f} away from the "
@@ -185,7 +186,7 @@ def _latent_knowledge(
 def _multiplicity(
     answers: pd.DataFrame, fact: pd.Series, truth: str
 ) -> tuple[list[str], str]:
-    asked = answers.drop_duplicates("variant")["prompt"]
+    asked = answers.drop_duplicates("variation")["prompt"]
     options = ", ".join(sorted(answers["text"].unique()))
     return [f"{asked.iloc[0]} ({options})", f"{asked.iloc[-1]} ({options})"], (
         f"Over {len(asked)} prompts {percent(fact['accuracy'])} of the choices are right; two "

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from helpers import UserError, prompts
 from helpers.metrics import accuracy
+from helpers.prompts import labels
 
 
 def test_marks_follow_the_rule():
@@ -44,17 +45,16 @@ def test_rules_beside_each_other():
         for item, obj, texts in (("a", "Lima", said), ("b", "Oslo", other))
         for variant, text in texts.items()
     ]
-    table = pd.DataFrame(
-        rows, columns=["item", "relation", "variant", "text", "object"]
+    table = labels.add_columns(
+        pd.DataFrame(rows, columns=["item", "relation", "variant", "text", "object"])
     )
     found = accuracy.by_rule(table, pd.Series({"a": True, "b": True}))
     assert found["accuracy"].tolist() == pytest.approx([2 / 6, 3 / 6, 4 / 6])
     assert found["coverage"].tolist() == [0.5, 0.5, 1.0]
     split = accuracy.by_rule(table, pd.Series({"a": False, "b": True}))
     assert split["coverage"].tolist() == [0.0, 0.0, 0.5]
-    control = table[table["variant"] == "frame0"].assign(
-        variant="unrelated0", text="Rome"
-    )
+    control = table[(table["context"] == "none") & (table["frame"] == 0)]
+    control = control.assign(variant="unrelated0", context="unrelated", text="Rome")
     more = accuracy.by_rule(
         pd.concat([table, control]), pd.Series({"a": True, "b": True})
     )
@@ -103,8 +103,7 @@ def checks():
     table = pd.DataFrame(
         rows, columns=["item", "variant", "option", "correct", "logprobs"]
     )
-    context = np.where(table["variant"].str.contains("pos"), "right", "wrong")
-    return table.assign(relation="P17", kind="fc", frame=0, context=context)
+    return labels.add_columns(table.assign(relation="P17"))
 
 
 def test_choices_take_the_largest_sum_and_ties_are_wrong(checks):
@@ -115,7 +114,7 @@ def test_choices_take_the_largest_sum_and_ties_are_wrong(checks):
 
 
 def test_distractors_are_averaged_before_facts(checks):
-    more = checks[checks["variant"] == "fc0+neg1"].assign(item="b")
+    more = checks[checks["context_index"] == 1].assign(item="b")
     marked = accuracy.mark_choices(pd.concat([checks, more]))
     found = accuracy.by_prompt(marked).set_index("context")
     assert found.loc["right", "accuracy"] == 0.5

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from helpers import UserError
 from helpers.metrics import monitor
 from helpers.metrics.anchors import anchors_of, known_facts
+from helpers.prompts import labels
 
 
 def table(facts, column="logprobs"):
@@ -22,7 +23,8 @@ def table(facts, column="logprobs"):
             with np.errstate(divide="ignore"):
                 logs = np.log(np.array([float(p) for p in probabilities]))
             rows.append((item, item.split("-")[0], variant, logs.tolist()))
-    return pd.DataFrame(rows, columns=["item", "relation", "variant", column])
+    answers = pd.DataFrame(rows, columns=["item", "relation", "variant", column])
+    return labels.add_columns(answers)
 
 
 THREE = {
@@ -104,7 +106,7 @@ def test_control_ird_by_hand():
 
 def test_unrelated_words_change_no_verdict_on_a_fact():
     texts = controlled().assign(text="Rome", object="Rome")
-    texts.loc[~texts["variant"].str.startswith("unrelated"), "text"] = "Oslo"
+    texts.loc[texts["context"] != "unrelated", "text"] = "Oslo"
     assert not known_facts(texts, counts="any").any()
 
 
@@ -129,6 +131,9 @@ def by_loops(variants):
     )
 
 
+OTHERS = ("right2", "wrong", "spoilt1")  # prompts that are none of MONITOR's
+
+
 def random_facts(seed, n=6):
     generator = np.random.default_rng(seed)
     facts = {}
@@ -140,12 +145,7 @@ def random_facts(seed, n=6):
             for k, ends in counts.items()
             for j in range(generator.integers(*ends))
         ]
-        names += [
-            "right",
-            "right2",
-            "wrong",
-            "qa0+wrong1",
-        ]  # three of them are others' prompts
+        names += ["right", *OTHERS]
         facts[f"P{item % 3}-{item}"] = {
             name: generator.random(length) for name in names
         }
@@ -165,7 +165,7 @@ def test_random_answers_agree_with_loops_in_any_order(seed, alphas, unknown):
     facts = monitor.fact_scores(answers, known, alphas=alphas).set_index("item")
     expected = {}
     for item, asked in raw.items():
-        for name in ("right2", "wrong", "qa0+wrong1"):
+        for name in OTHERS:
             del asked[name]
         anchor, pfd, ird, control = by_loops(asked)
         top = (alphas[0] * pfd**2 + alphas[1] * ird**2 + alphas[2] * pfd * ird) ** 0.5
@@ -216,10 +216,10 @@ def test_facts_cut_into_other_tokens_do_not_count():
 
 def test_anchors_of_gives_probabilities():
     anchors = anchors_of(table(THREE))
-    right = anchors[anchors["role"] == "right"]
+    right = anchors[anchors["context"] == "right"]
     assert right["probability"].tolist() == pytest.approx([float(x) for x in ANCHOR])
-    assert anchors["role"].value_counts().to_dict() == {
-        "frame": 6,
+    assert anchors["context"].value_counts().to_dict() == {
+        "none": 6,
         "wrong": 6,
         "right": 3,
     }
@@ -234,7 +234,7 @@ def test_known_facts_by_either_rule():
     texts = pd.DataFrame(
         {
             "item": ["a", "b", "c", "c"],
-            "variant": ["right", "right", "right", "frame0"],
+            "context": ["right", "right", "right", "none"],
             "text": [" Lima\n", "Lima, in Peru", "Rome", "Lima"],
             "object": "Lima",
         }
@@ -256,10 +256,9 @@ def test_known_facts_by_either_rule():
         known_facts(texts, counts="all")
 
 
-def without(name):
-    return table(
-        {"P17-b": {k: v for k, v in THREE["P17-b"].items() if k[:5] != name[:5]}}
-    )
+def without(context):
+    answers = table({"P17-b": THREE["P17-b"]})
+    return answers[answers["context"] != context]
 
 
 def first(value):
@@ -273,11 +272,11 @@ REFUSED = [
     (
         table({"P17-a": CONTROL["P17-a"]}),
         {},
-        "P17-a has no answer to a prompt such as right",
+        'P17-a has no answer with the context "right"',
     ),
     *(
-        (without(name), {}, f"P17-b .*as {name}")
-        for name in ("right", "frame0", "wrong0")
+        (without(context), {}, f'P17-b .*the context "{context}"')
+        for context in ("right", "none", "wrong")
     ),
     (TWICE, {}, "P17-a has more than one answer to frame0"),
     *((first(value), {}, "P17-a") for value in (0.5, float("nan"))),
@@ -295,7 +294,7 @@ def test_what_has_no_score_is_refused_with_its_reason(answers, settings, sentenc
         monitor.fact_scores(answers, **settings)
 
 
-TEXTS = pd.DataFrame({"variant": ["right"] * 4 + ["frame0"]})
+TEXTS = pd.DataFrame({"context": ["right"] * 4 + ["none"]})
 TEXTS["text"] = [" and so on", " and so on ", "\x1b[31m<b>\n", 50 * "long", "other"]
 SAID = "'and so on', '\\x1b[31m<b>', 'long"  # what the model answered, safe to print
 

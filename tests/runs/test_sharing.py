@@ -384,7 +384,8 @@ def answers_of(shared, study="monitor"):
 
 def righted(answers):
     """Turn the first wrong answer in a base wording into a right one."""
-    wrong = (answers["variant"] == "frame0") & (answers["text"] != "Fr")
+    base = (answers["context"] == "none") & (answers["frame"] == 0)
+    wrong = base & (answers["text"] != "Fr")
     return answers.assign(
         text=answers["text"].mask(answers.index == wrong.idxmax(), "Fr")
     )
@@ -398,7 +399,7 @@ def righted(answers):
         (lambda answers: answers.drop(columns="logprobs"), True, "monitor: "),
         (lambda answers: answers.assign(logprobs="none"), True, "monitor: "),
         (
-            lambda answers: answers.assign(variant=1),
+            lambda answers: answers.assign(frame="first"),
             True,
             "monitor: its answers cannot be measu",
         ),

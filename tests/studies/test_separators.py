@@ -30,11 +30,11 @@ def planted(monkeypatch):
     def plant(rates):
         def score(model, probes, cache=None):
             asked.append(probes)
-            number = probes.groupby("variant")["item"].transform(
+            number = probes.groupby("separator")["item"].transform(
                 lambda items: items.factorize()[0]
             )
-            count = probes.groupby("variant")["item"].transform("nunique")
-            right = number < count * probes["variant"].map(rates)
+            count = probes.groupby("separator")["item"].transform("nunique")
+            right = number < count * probes["separator"].map(rates)
             good = np.where(~probes["correct"], 0.01, np.where(right, 0.6, 0.001))
             return probes.assign(logprobs=[[np.log(p)] for p in good])
 
@@ -56,7 +56,7 @@ def test_only_facts_that_nothing_tests_are_tried(small, planted):
     given = pd.concat([given, pool[pool["relation"] == "P36"].head(20)])
     table = study.try_separators(small, given)
     [probes] = asked
-    assert set(probes["variant"]) == set(SEPARATORS) == set(table.index)
+    assert set(probes["separator"]) == set(SEPARATORS) == set(table.index)
     assert set(probes["item"]) <= set(pool["fact"])
     tried = probes[[*ABOUT, "item"]].drop_duplicates("item")
     assert tried.groupby("relation").size().between(1, 3).all()
@@ -65,12 +65,12 @@ def test_only_facts_that_nothing_tests_are_tried(small, planted):
     for facts in (datasets.panel(), given):
         both = facts.merge(tried, on=ABOUT)
         assert both.empty
-    assert probes.groupby(["variant", "item"]).size().max() == 20
-    for row in probes.drop_duplicates(["variant", "item"]).itertuples():
-        listed = lists.opened(row.subject, row.variant)[0]
+    assert probes.groupby(["separator", "item"]).size().max() == 20
+    for row in probes.drop_duplicates(["separator", "item"]).itertuples():
+        listed = lists.opened(row.subject, row.separator)[0]
         assert row.prompt.endswith(listed)
         inner = (
-            lists.style(row.variant)[0]
+            lists.style(row.separator)[0]
             .replace("[X]", row.subject)
             .replace("[Y]", row.object)
         )
@@ -100,7 +100,7 @@ def test_the_most_accurate_is_chosen_and_of_equals_the_first(
 
 def test_of_equally_accurate_ones_the_surest_is_chosen(monkeypatch, small):
     def score(model, probes, cache=None):
-        sure = probes["variant"].map({"dash and line": 0.9}).fillna(0.5)
+        sure = probes["separator"].map({"dash and line": 0.9}).fillna(0.5)
         good = np.where(probes["correct"], sure, 0.01)
         return probes.assign(logprobs=[[np.log(p)] for p in good])
 

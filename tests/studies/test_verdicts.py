@@ -8,6 +8,7 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from helpers import UserError
+from helpers.prompts import labels
 from helpers.studies import STUDIES
 from notebooks.analysis import calibration
 
@@ -34,7 +35,8 @@ def _monitor(right, others, said="France"):
     table = pd.DataFrame(
         {"item": "a", "relation": "P17", "variant": variants, "logprobs": logs}
     )
-    return table.assign(object="France", text=[said, None, None, None])
+    table = table.assign(object="France", text=[said, None, None, None])
+    return labels.add_columns(table)
 
 
 def test_monitor_by_hand():
@@ -71,6 +73,7 @@ def _responses():
             "answers": [["France"], ["Peru"], ["Mali"], ["Mali"]],
             "consistency": [0.9, 0.3, 0.7, np.nan],
             "variant": "four-shot",
+            "setting": "four-shot",
             "text": ["France", "Peru", "Chad", "unsure"],
         }
     )

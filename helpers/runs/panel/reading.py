@@ -9,6 +9,7 @@ import pandas as pd
 
 from helpers import UserError, datasets, runs, writing
 from helpers.models.checkpoints import bundled, slug
+from helpers.prompts import labels
 from helpers.studies import STUDIES
 
 FILE = "panel.parquet"
@@ -123,7 +124,7 @@ def answers(folder: str | Path) -> pd.DataFrame:
         raise UserError(
             f"{path} is not of the run in its folder: run the chapter once more."
         )
-    return pd.read_parquet(path)
+    return labels.add_columns(pd.read_parquet(path))
 
 
 def command(

@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import writing
-from helpers.datasets import files
 from helpers.datasets.logs.formats import FORMATS, put
 from helpers.metrics import accuracy, choices
 from helpers.runs import environment
@@ -49,7 +48,7 @@ def export(
     """
     paths = []
     for name, run in shared.record["runs"].items():
-        answers = files.table(shared.files[run["answers"]["file"]], "an archive")
+        answers = shared.answers(name, "an archive")
         common = (
             FORMAT["constants"] | _model(shared.record["model"], run) | {"task": name}
         )
@@ -139,7 +138,7 @@ def _said(name: str, given: Record, answers: pd.DataFrame) -> pd.DataFrame:
         return chosen.assign(said=chosen["text"], target=[[t] for t in right[keys]])
     found = record.facts(name, given, answers).set_index("item")[["right", "said"]]
     if name == "knowledge_base":
-        asked = answers[answers["variant"] == given["setting"]].join(found, on="item")
+        asked = answers[answers["setting"] == given["setting"]].join(found, on="item")
         return asked.rename(columns={"answers": "target", "group": "relation"})
     asked = answers[answers["correct"]].drop_duplicates("item").drop(columns="logprobs")
     return asked.join(found, on="item").assign(target=[[t] for t in asked["choice"]])

@@ -15,6 +15,7 @@ from helpers import UserError, explained, stats
 from helpers.datasets.files import table
 from helpers.models import address
 from helpers.models.checkpoints import HUB_ID, bundled
+from helpers.prompts import labels
 from helpers.runs import store
 from helpers.studies import STUDIES, fitting
 
@@ -43,6 +44,11 @@ class Shared(NamedTuple):
 
     record: Record
     files: dict[str, bytes]
+
+    def answers(self, study: str, where: str = "it") -> pd.DataFrame:
+        """Return a study's answers, of older runs with the columns that they lack."""
+        file = self.record["runs"][study]["answers"]["file"]
+        return labels.add_columns(table(self.files[file], where))
 
 
 def describe(folder: str | Path) -> Shared:

@@ -14,7 +14,6 @@ import jsonschema
 import pandas as pd
 
 from helpers import UserError, datasets, first_line, printable, stats
-from helpers.datasets.files import table
 from helpers.runs.sharing import archive, record
 from helpers.runs.sharing.record import FORMAT, Record, Shared
 from helpers.studies import STUDIES
@@ -92,7 +91,7 @@ def _run(shared: Shared, name: str) -> Verified:
     """Compare what the manifest says of one run with its answers."""
     run = shared.record["runs"][name]
     try:
-        answers = table(shared.files[run["answers"]["file"]], "it")
+        answers = shared.answers(name)
         if len(answers) != (told := run["answers"]["rows"]):
             raise UserError(
                 f"its manifest says {told} answers, and it holds {len(answers)}"

@@ -47,7 +47,8 @@ def completions(facts: pd.DataFrame, n_tests: int = 12, seed: int = 0) -> pd.Dat
     }
     none, *more = (f"list, {n} examples" for n in EXAMPLES)
     alone = [
-        (row, none, *lists.opened(row.subject, LINES)) for row in tests.itertuples()
+        lists.Asked(row, none, *lists.opened(row.subject, LINES), separator=LINES)
+        for row in tests.itertuples()
     ]
     found = [lists.choose(alone, options)]
     for n, condition in zip(EXAMPLES[1:], more, strict=True):
