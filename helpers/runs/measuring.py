@@ -15,7 +15,7 @@ from helpers.models import LanguageModel
 from helpers.probing import prompt_formats
 from helpers.runs import store
 from helpers.runs.panel import asking
-from helpers.studies import STUDIES, fitting, settings
+from helpers.studies import STUDIES, fitting, member, settings
 
 FOLDER = runs.RUNS / "measured"
 # What a run takes besides its study's own settings.
@@ -101,6 +101,7 @@ def measure_one(
 ) -> Measured:
     """Measure a loaded model by one study, with all that :func:`declared` names, and save it."""
     study = STUDIES[name]
+    member(study, "check")(given)
     run = runs.start(name, given | {"model": lm.name}, folder)
     wanted = given["prompt_format"]
     if getattr(study, "WRAPPED", False):
