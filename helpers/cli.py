@@ -142,6 +142,11 @@ def verify(args: argparse.Namespace) -> None:
                 f"{printable(Path(path).name)}, {name}, {run.study}: "
                 f"{run.measures} measures hold, from {run.answers:,} answers"
             )
+            if run.added:
+                print(
+                    f"It was packed before {', '.join(run.added)}: "
+                    "computed from its answers."
+                )
     if refused:
         raise UserError(" ".join(refused))
 

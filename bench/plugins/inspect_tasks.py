@@ -138,12 +138,11 @@ def measures():
     return score
 
 
-@scorer(
-    metrics=[
-        {"coverage": [mean()], "base": [mean()], "average": [mean()]},
-        monitor_score(),
-    ]
-)
+MEANS = {name: [mean()] for name in knowledge.measures("monitor")}
+MEANS.pop("MONITOR")  # a ratio
+
+
+@scorer(metrics=[MEANS, monitor_score()])
 def monitor_measures():
     return measures()
 

@@ -6,13 +6,24 @@ from collections import Counter
 from pathlib import Path
 from statistics import fmean
 
-from matching import exact_match
-
 TAU = 0.75  # self-consistency from which a question is steady
-HIGHER = {
-    "monitor": ("coverage", "base", "average"),
-    "multiplicity": ("accuracy", "factuality"),
+# What the functions below return; of these, `measures` names what the study has.
+COMPUTED = {
+    "monitor": ("MONITOR", "coverage", "base", "average"),
+    "multiplicity": (
+        "accuracy",
+        "self_consistency",
+        "factuality",
+        "randomness",
+        "error",
+    ),
 }
+
+
+def measures(name):
+    """Return the measures of a task: whether more is better, None where neither way is."""
+    text = (Path(__file__).parent / "measures.json").read_text(encoding="utf-8")
+    return json.loads(text)[name]
 
 
 def docs(name):
@@ -43,6 +54,8 @@ def multiplicity(doc, sums):
 
 def monitor(doc, logprobs, texts):
     """Return a fact's measures; `logprobs` are of the object's tokens in each prompt."""
+    from matching import exact_match  # in the folder that `make` writes
+
     base, marks, p = False, {}, {"right": [], "none": [], "wrong": []}
     for prompt, row, text in zip(doc["prompts"], logprobs, texts):
         frame, context = prompt["frame"], prompt["context"]

@@ -51,15 +51,16 @@ class Knowledge(Task):
         return ""
 
     def aggregation(self):
-        return dict.fromkeys(self.MEASURES, fmean) | {"MONITOR": knowledge.ratio}
+        names = knowledge.measures(self.NAME)
+        return dict.fromkeys(names, fmean) | {"MONITOR": knowledge.ratio}
 
     def higher_is_better(self):
-        return {name: name in knowledge.HIGHER[self.NAME] for name in self.MEASURES}
+        higher = knowledge.measures(self.NAME)
+        return dict(zip(higher, map(bool, higher.values())))
 
 
 class Multiplicity(Knowledge):
     NAME = "multiplicity"
-    MEASURES = ("accuracy", "self_consistency", "factuality", "randomness", "error")
 
     def construct_requests(self, doc, ctx, metadata=None, **kwargs):
         pairs = [
@@ -80,7 +81,6 @@ class Multiplicity(Knowledge):
 
 class Monitor(Knowledge):
     NAME = "monitor"
-    MEASURES = ("MONITOR", "coverage", "base", "average")
 
     def construct_requests(self, doc, ctx, metadata=None, **kwargs):
         made = []

@@ -16,10 +16,12 @@ from typing import Any
 
 import pandas as pd
 
+from bench.plugins import knowledge
 from helpers import UserError, models
 from helpers.metrics import matching
 from helpers.models import LanguageModel, tokens
 from helpers.runs import sharing
+from helpers.studies import STUDIES
 
 HERE = Path(__file__).parent
 COPIED = (
@@ -57,11 +59,8 @@ def make(place: Path, folder: Path) -> list[Path]:
         if name not in shared.record["runs"]:
             continue
         run = shared.record["runs"][name]
-        given = {
-            key: run["parameters"].get(key, value)
-            for key, value in SETTINGS[name].items()
-        }
-        if given != SETTINGS[name]:
+        given = SETTINGS[name] | run["parameters"]
+        if {**given, **SETTINGS[name]} != given:
             raise UserError(
                 f"The tasks compute {name} with {SETTINGS[name]}: measure it so."
             )
@@ -70,6 +69,8 @@ def make(place: Path, folder: Path) -> list[Path]:
         paths[-1].write_text(
             "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         )
+    paths.append(folder / "measures.json")
+    paths[-1].write_text(json.dumps(dict(zip(SETTINGS, map(measures, SETTINGS)))))
     for name in COPIED:
         paths.append(Path(shutil.copy(HERE / name, folder)))
     rules = Path(matching.__file__).read_text(encoding="utf-8")
@@ -78,6 +79,24 @@ def make(place: Path, folder: Path) -> list[Path]:
         rules.replace("from helpers import UserError", "UserError = ValueError")
     )
     return paths
+
+
+def measures(name: str) -> dict[str, bool | None]:
+    """Return the study's measures that the tasks compute, and whether more is better."""
+    found = {}
+    for measure in STUDIES[name].MEASURES:
+        if measure.name in knowledge.COMPUTED[name]:
+            found[measure.name] = measure.higher
+    return found
+
+
+def left_out(name: str) -> list[str]:
+    """Return the study's measures that the tasks do not compute."""
+    found = []
+    for measure in STUDIES[name].MEASURES:
+        if measure.name not in knowledge.COMPUTED[name]:
+            found.append(measure.name)
+    return found
 
 
 def monitor(answers: pd.DataFrame, lm: LanguageModel) -> Iterator[dict[str, Any]]:
@@ -127,3 +146,6 @@ if __name__ == "__main__":
     args = parser.parse_args()
     for written in make(args.run, args.folder):
         print(written)
+    for name in SETTINGS:
+        for measure in left_out(name):
+            print(f"The tasks do not compute {measure} of {name}: they leave it out.")

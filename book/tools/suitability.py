@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from helpers import UserError
 from helpers.datasets import atlas_facts, catalogue, fktc, multiple_choice
 from helpers.datasets.knowledge import FEWEST, enough
@@ -64,20 +66,41 @@ def _lacking(chapter: str, dataset: str, held: str, relations: Sequence[str]) ->
         multiple_choice.load(dataset)
         return ""
     facts = catalogue.load(dataset, relations)
+    checks = LACKING.get(chapter, ())
+    reasons = (check(chapter, dataset, facts) for check in checks)
+    return next(filter(None, reasons), "")
+
+
+def _no_wrong_objects(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
     alone = facts.loc[facts["distractors"].str.len() == 0, "fact"]
-    if chapter in ("monitor", "multiplicity") and len(alone):
-        return (
-            f"The chapter {chapter} needs wrong objects beside each fact, and {alone.iloc[0]} of "
-            f"{dataset} has none: list some under `taxonomy`."
-        )
-    if chapter == "knowledge_base" and not enough(dataset):
-        return (
-            f"The chapter {chapter} needs some questions to ask and {FEWEST} others for "
-            f"its shots, and {dataset} holds {len(facts)} facts: add some."
-        )
-    if chapter == "latent_knowledge":
-        try:
-            lists.divisible(facts)
-        except UserError as error:
-            return str(error)
+    if alone.empty:
+        return ""
+    return (
+        f"The chapter {chapter} needs wrong objects beside each fact, and {alone.iloc[0]} of "
+        f"{dataset} has none: list some under `taxonomy`."
+    )
+
+
+def _too_few_questions(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
+    if enough(dataset):
+        return ""
+    return (
+        f"The chapter {chapter} needs some questions to ask and {FEWEST} others for "
+        f"its shots, and {dataset} holds {len(facts)} facts: add some."
+    )
+
+
+def _indivisible(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
+    try:
+        lists.divisible(facts)
+    except UserError as error:
+        return str(error)
     return ""
+
+
+LACKING = {
+    "monitor": (_no_wrong_objects,),
+    "knowledge_base": (_too_few_questions,),
+    "latent_knowledge": (_indivisible,),
+    "multiplicity": (_no_wrong_objects,),
+}

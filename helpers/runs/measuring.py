@@ -15,7 +15,7 @@ from helpers.models import LanguageModel
 from helpers.probing import prompt_formats
 from helpers.runs import store
 from helpers.runs.panel import asking
-from helpers.studies import STUDIES, fitting
+from helpers.studies import STUDIES, fitting, member
 
 FOLDER = runs.RUNS / "measured"
 # What a run takes besides its study's own settings.
@@ -106,6 +106,7 @@ def measure_one(
 ) -> Measured:
     """Measure a loaded model by one study, with all that :func:`declared` names, and save it."""
     study = STUDIES[name]
+    member(study, "check")(settings)
     run = runs.start(name, settings | {"model": lm.name}, folder)
     wanted = settings["prompt_format"]
     if getattr(study, "WRAPPED", False):

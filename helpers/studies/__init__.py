@@ -10,9 +10,12 @@ from helpers.studies.comparison import compare
 from helpers.studies.measures import (
     FIRM,
     Measure,
+    Run,
     Study,
     check_firm,
     fitting,
+    measurable,
+    member,
     rate,
     settings,
 )
@@ -28,11 +31,14 @@ __all__ = [
     "FIRM",
     "STUDIES",
     "Measure",
+    "Run",
     "Study",
     "check_firm",
     "compare",
     "fitting",
+    "measurable",
     "measure_named",
+    "member",
     "rate",
     "settings",
 ]

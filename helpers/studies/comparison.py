@@ -1,12 +1,13 @@
 """Two models, or more, on the same facts: paired differences of a study's measures."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import pandas as pd
 
 from helpers import UserError, check_columns, stats
-from helpers.studies.measures import Measure, Study
+from helpers.studies.measures import Measure, Study, measurable
 
 ROUNDING = 1e-6  # differences below it are those of sums in another order
 
@@ -21,7 +22,9 @@ def compare(
 
     Both models of a pair are resampled together, so a fact that is hard for both does
     not widen the interval. Where a measure leaves facts out (MONITOR counts only those
-    that a model knows), the facts that count for both models decide.
+    that a model knows), the facts that count for both models decide. A measure whose
+    columns a table lacks, for it was saved before there was this measure, is left out
+    with a warning.
 
     Parameters
     ----------
@@ -43,7 +46,8 @@ def compare(
     Raises
     ------
     UserError
-        If there is only one model, a table lacks a column, or two models share no fact.
+        If there is only one model, a table lacks a column that all measures need, or
+        two models share no fact.
 
     Examples
     --------
@@ -56,18 +60,31 @@ def compare(
     """
     if len(facts) < 2:
         raise UserError(f"A comparison needs two models or more, not {len(facts)}.")
-    needed = [
-        "item",
-        "relation",
-        *(name for each in study.MEASURES for name in each.columns),
-    ]
+    measures = _shared_measures(study, facts)
+    columns = [column for measure in measures for column in measure.columns]
     for name, table in facts.items():
-        check_columns(table, needed, f"facts of {name}")
+        check_columns(table, ["item", "relation", *columns], f"facts of {name}")
     models = {name: by_item(table) for name, table in facts.items()}
     for one, two in combinations(models, 2):
         if models[one].index.intersection(models[two].index).empty:
             raise UserError(f"{one} and {two} share no fact: ask both the same facts.")
-    return differences(models, study.MEASURES, n_resamples=n_resamples, seed=seed)
+    return differences(models, measures, n_resamples=n_resamples, seed=seed)
+
+
+def _shared_measures(
+    study: Study, facts: Mapping[str, pd.DataFrame]
+) -> Sequence[Measure]:
+    """Return the measures that all tables have the columns of, and warn of the others."""
+    measures = measurable(study, *facts.values())
+    if not measures:  # no facts of this study
+        return study.MEASURES
+    for measure in study.MEASURES:
+        if measure not in measures:
+            warnings.warn(
+                f"{measure.name} is left out: some facts lack its columns.",
+                stacklevel=3,
+            )
+    return measures
 
 
 def by_item(facts: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv 2407.13578.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,19 @@ from helpers.metrics import accuracy, canonical, matching, reliability, response
 from helpers.metrics import knowledge_base as kb
 from helpers.models import LanguageModel
 from helpers.prompts import consistency, shots
-from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
+from helpers.published.knowledge_base import SETTINGS
+from helpers.studies.measures import (
+    FIRM,
+    Half,
+    Printed,
+    Run,
+    add_columns,
+    check_firm,
+    fitting,
+    listed,
+    most,
+    summarised,
+)
 
 TITLE = "knowledge base"
 FIGURES = {"right": ("correct", 1), "agreement": ("consistency", 1)}
@@ -29,12 +41,15 @@ BASIC = (
     "tested",
     "consistency",
 )  # as `indicators` lays them out
+AS_PRINTED = {"n_options": 5}
 STOP = ("\n", "QUESTION")
 MOST = 20  # wrong answers to draw options from, for one response
 _NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR", "CR", "WR")
 _OWN = {name: {"columns": BASIC, "statistic": kb.measure(name)} for name in _NAMES}
 _LISTED = listed("knowledge_base", **_OWN)
 MEASURES = tuple(_LISTED[name] for name in _NAMES[:6])
+UNSEEN = tuple(each.name for each in MEASURES if each.seen is False)
+PRINTED = ("CR", "NCR", "UR", "NCCR", "IUR")  # in the paper's Tables 9 and 11
 # Of logs, which hold questions about seen knowledge or about unseen, not both.
 IN_LOGS = {
     True: tuple(
@@ -42,6 +57,12 @@ IN_LOGS = {
     ),
     False: tuple(_LISTED[name] for name in ("UR", "Cons_w", "IUR")),
 }
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    """Refuse a prompt setting that there is not, of the close-ups or of the others."""
+    others = settings.get("prompt_settings", ())
+    shots.check([*others, settings["setting"]])
 
 
 def ask(
@@ -155,7 +176,57 @@ def facts(
     if "seen" in said and "label" in said:
         numbers = kb.indicators(responses.as_defined(said))
         found = found.join(pd.DataFrame(numbers, found.index, BASIC))
+    found = add_columns(found, said, MEASURES, setting=setting, match=match)
     return schemas.checked(found, "facts", "knowledge_base")
+
+
+def right(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return ``item, right``: every accepted answer, "" of unseen knowledge."""
+    every = answers.explode("answers")
+    found = pd.DataFrame({"item": every["item"], "right": every["answers"].fillna("")})
+    return found.drop_duplicates(ignore_index=True)
+
+
+def instances(
+    answers: pd.DataFrame, *, setting: str = "four-shot", match: str = "exact"
+) -> pd.DataFrame:
+    """Return the questions in one prompt setting, with ``said, right, target``."""
+    marks = facts(answers, setting=setting, match=match).set_index("item")
+    asked = answers[answers["setting"] == setting]
+    asked = asked.join(marks[["right", "said"]], on="item")
+    return asked.rename(columns={"answers": "target", "group": "relation"})
+
+
+def halves(answers: pd.DataFrame) -> Half:
+    """Draw half of the multiple-choice questions about each response."""
+    if "n_choices" not in answers:
+        return Half(None, 1, 1)
+    n = int(answers["n_choices"].max())
+    n_half = n // 2
+    asked = answers["consistency"].notna()
+    share = answers["consistency"].fillna(0)
+    # A response that is not asked again has no number of choices
+    again = (share * answers["n_choices"]).fillna(0).round().astype(int)
+    random = np.random.default_rng(0)
+    again_in_half = random.hypergeometric(again, n - again, n_half)
+    halved = pd.Series(again_in_half / n_half, answers.index).where(asked)
+    return Half(answers.assign(consistency=halved), n, n_half)
+
+
+def printed(run: Run) -> Iterator[Printed]:
+    """Yield the paper's measures in every prompt setting that the run has."""
+    answers = run.answers
+    there = set(answers["setting"])
+    for setting in SETTINGS:
+        if setting not in there:
+            continue
+        taken = fitting(facts, {**run.settings, "setting": setting})
+        table = facts(answers, **taken)
+        table["relation"] = table["stratum"]
+        for name in PRINTED:
+            part = table[table["seen"] == (name not in UNSEEN)]
+            title = f"knowledge bases: {name}, {setting}"
+            yield Printed(title, part, list(BASIC), kb.measure(name), "all")
 
 
 def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame:

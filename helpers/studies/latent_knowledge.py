@@ -3,26 +3,38 @@
 Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", WSDM.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from helpers import datasets, schemas
+from helpers import datasets, schemas, stats
 from helpers.datasets.panel import LEFT_OUT
 from helpers.metrics import latent_knowledge as lke
 from helpers.models import LanguageModel
 from helpers.prompts import length, lists
 from helpers.prompts.formats import SEPARATORS
-from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
+from helpers.studies.measures import (
+    FIRM,
+    Printed,
+    Run,
+    add_columns,
+    check_firm,
+    listed,
+    most,
+    right_texts,
+    summarised,
+)
 
 TITLE = "IC-LKE"
 N_TRIED, N_OFFERED = (
     3,
     20,
 )  # facts of a relation that separators are tried on, and choices
+AS_PRINTED = {"n_examples": 50, "n_choices": 100, "separator": "space"}
+INSTANCES_MEAN = "right"
 FIGURES = {"mass": ("mass", 1), "top": ("top", 1)}
 MEASURES = tuple(listed("latent_knowledge").values())
 
@@ -200,7 +212,27 @@ def facts(answers: pd.DataFrame) -> pd.DataFrame:
         answers = answers[answers["part"] == "lists"]
     scores = lke.fact_scores(answers)
     scores = scores.drop(columns=["variant", *lke.TOLD], errors="ignore")
+    scores = add_columns(scores, answers, MEASURES)
     return schemas.checked(scores, "facts", "latent_knowledge")
+
+
+def right(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return ``item, right``: the true choice, "" where none is marked."""
+    true = answers[answers["correct"].astype(bool)]
+    return right_texts(true, "continuation", answers["item"])
+
+
+def instances(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return a row a fact, behind its list, with ``said, right, target``."""
+    marks = facts(answers).set_index("item")[["right", "said"]]
+    asked = answers[answers["correct"]].drop_duplicates("item").drop(columns="logprobs")
+    target = [[choice] for choice in asked["choice"]]
+    return asked.join(marks, on="item").assign(target=target)
+
+
+def printed(run: Run) -> Iterator[Printed]:
+    """Yield the paper's accuracy."""
+    yield Printed("IC-LKE: accuracy", run.facts, ["right"], stats.mean, "mean")
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:

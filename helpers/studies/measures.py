@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
@@ -55,6 +55,11 @@ class Measure:
         The paper's symbol and where it prints figures of it.
     meaning : str
         What it says, in a clause.
+    bounds : tuple of float
+        The least and the largest value that it can have.
+    from_answers : callable, optional
+        Computes its one column: (answers, settings by keyword) -> a number an item, a
+        Series by item. None where the study's `facts` has the columns.
     """
 
     name: str
@@ -67,6 +72,8 @@ class Measure:
     seen: bool | None = None
     source: str = ""
     meaning: str = ""
+    bounds: tuple[float, float] = (0, 1)
+    from_answers: Callable[..., pd.Series] | None = None
 
     @property
     def heading(self) -> str:
@@ -81,7 +88,12 @@ class Measure:
         )
 
 
-def rate(name: str, title: str, higher: bool | None = True, **about: str) -> Measure:
+def rate(
+    name: str,
+    title: str,
+    higher: bool | None = True,
+    **about: Any,  # further fields of `Measure`, of several types
+) -> Measure:
     """Return the mean of one column of facts as a measure."""
     return Measure(name, title, (name,), stats.mean, higher, **about)
 
@@ -90,32 +102,156 @@ def listed(study: str, **own: Mapping[str, Any]) -> dict[str, Measure]:
     """Return a study's measures as `measures.toml` tells them; means, but for what is their own."""
     found = {}
     for name, told in LISTED[study].items():
-        usual = {"columns": (name,), "statistic": stats.mean, "higher": None}
-        found[name] = Measure(name, **usual | told | own.get(name, {}))
+        fields = {"columns": (name,), "statistic": stats.mean, "higher": None}
+        fields |= told | own.get(name, {})
+        fields["bounds"] = tuple(fields.get("bounds", (0, 1)))
+        found[name] = Measure(name, **fields)
     return found
+
+
+class Half(NamedTuple):
+    """Answers to about half of the wordings or samples, and how many of them there are.
+
+    ``answers`` is None where there are too few to halve; ``n`` counts the wordings, or
+    samples, of the whole and ``n_half`` those of the half.
+    """
+
+    answers: pd.DataFrame | None
+    n: int
+    n_half: int
+
+
+class Printed(NamedTuple):
+    """A figure that the paper prints: its name there and what it is computed from.
+
+    ``level`` is the row to take of `helpers.stats.intervals`: ``"all"`` facts alike, or
+    the ``"mean"`` over relations.
+    """
+
+    name: str
+    facts: pd.DataFrame
+    columns: list[str]
+    statistic: Statistic
+    level: str
+
+
+class Run(Protocol):
+    """A finished run, as :meth:`Study.printed` reads it."""
+
+    settings: Mapping[str, Any]
+    dataset: str
+
+    @property
+    def answers(self) -> pd.DataFrame:
+        """The saved answers."""
+
+    @property
+    def facts(self) -> pd.DataFrame:
+        """What the study's `facts` makes of them; ``relation`` is the stratum."""
 
 
 class Study(Protocol):
     """The module of a study: `helpers.studies.STUDIES` names them all.
 
-    These may be left out: ``FOR_VERDICT`` (arguments of `ask` that suffice for a
-    verdict), ``FIGURES`` (other columns of the facts that may tell what is known: their
-    titles, and 1 or -1 for their direction), and two functions by which answers from
-    elsewhere are checked, ``sizes`` (answers -> the settings of size that they show)
-    and ``drawn`` (settings, a bundled model's name or "" -> the items of the atlas that
-    these settings draw).
+    A module may leave out the members that have a body here: :func:`member` returns
+    this body in their place. It may also leave out ``FOR_VERDICT`` (arguments of `ask`
+    that suffice for a verdict), ``FIGURES`` (other columns of the facts that may tell
+    what is known: their titles, and 1 or -1 for their direction), ``INSTANCES_MEAN``
+    (of a study that chooses among options: the measure that is the mean of its
+    instances' ``right``), ``AS_PRINTED`` (settings that change a figure, as the paper
+    has them), and two functions by which answers from elsewhere are checked,
+    ``sizes`` (answers -> the settings of size that they show) and ``drawn`` (settings,
+    a bundled model's name or "" -> the items of the atlas that these settings draw).
     """
 
     TITLE: str
     MEASURES: tuple[Measure, ...]
-    ask: Callable[
-        ..., pd.DataFrame
-    ]  # (model, facts, settings) -> answers, one row a probe
-    facts: Callable[..., pd.DataFrame]  # (answers, settings) -> one row a fact or item
-    verdict: Callable[
-        ..., pd.DataFrame
-    ]  # (facts, firm) -> known, score, blind, asserted
-    summary: Callable[..., pd.DataFrame]  # (facts) -> measures with intervals
+    # (model, facts, settings) -> answers, one row a probe
+    ask: Callable[..., pd.DataFrame]
+    # (answers, settings) -> one row a fact or item
+    facts: Callable[..., pd.DataFrame]
+    # (facts, firm) -> known, score, blind, asserted
+    verdict: Callable[..., pd.DataFrame]
+    # (facts) -> measures with intervals
+    summary: Callable[..., pd.DataFrame]
+
+    @staticmethod
+    def check(settings: Mapping[str, Any]) -> None:
+        """Refuse settings that the study cannot have, before a model is loaded."""
+
+    @staticmethod
+    def right(answers: pd.DataFrame) -> pd.DataFrame:
+        """Return ``item, right``: each text that counts as right of it, "" if none does."""
+        return pd.DataFrame(columns=["item", "right"])
+
+    @staticmethod
+    def instances(answers: pd.DataFrame, **settings: Any) -> pd.DataFrame:
+        """Return a row a prompt: ``said``, its mark ``right``, and ``target``, right texts."""
+        raise UserError("This study has no instances to export: write `instances`.")
+
+    @staticmethod
+    def halves(answers: pd.DataFrame) -> Half:
+        """Return the answers to about half of the wordings, or of the samples."""
+        return Half(None, 1, 1)
+
+    @staticmethod
+    def printed(run: Run) -> Iterable[Printed]:
+        """Return the figures of a run that the paper prints, too."""
+        return ()
+
+
+def member(study: Study, name: str) -> Callable[..., Any]:
+    """Return a function of a study; if its module has none, that of `Study`.
+
+    >>> member(object(), "halves")(pd.DataFrame())
+    Half(answers=None, n=1, n_half=1)
+    """
+    return getattr(study, name, getattr(Study, name))
+
+
+def add_columns(
+    facts: pd.DataFrame,
+    answers: pd.DataFrame,
+    measures: Iterable[Measure],
+    **settings: Any,
+) -> pd.DataFrame:
+    """Add the columns that measures compute from answers, each with the settings it takes."""
+    found = facts.copy()
+    for measure in measures:
+        if measure.from_answers is None:
+            continue
+        taken = fitting(measure.from_answers, settings)
+        (column,) = measure.columns
+        values = measure.from_answers(answers, **taken)
+        found[column] = found["item"].map(values).astype(float)
+    return found
+
+
+def measurable(study: Study, *facts: pd.DataFrame) -> list[Measure]:
+    """Return the measures whose columns are in all tables of facts, in the study's order.
+
+    Tables that an older version has saved lack the columns of newer measures.
+    """
+    there = set.intersection(*(set(table.columns) for table in facts))
+    return [measure for measure in study.MEASURES if there.issuperset(measure.columns)]
+
+
+def right_texts(rows: pd.DataFrame, column: str, items: Iterable[str]) -> pd.DataFrame:
+    """Return ``item, right`` of rows that are right; "" for those of the items without one."""
+    found = pd.DataFrame({"item": rows["item"], "right": rows[column].str.strip()})
+    without = sorted(set(items) - set(found["item"]))
+    none = pd.DataFrame({"item": without, "right": ""})
+    return pd.concat([found, none]).drop_duplicates(ignore_index=True)
+
+
+def every_other(answers: pd.DataFrame, columns: list[str]) -> Half:
+    """Return the answers whose wordings have even numbers, if the first column has four."""
+    n = answers[columns[0]].nunique()
+    if n < 4:
+        return Half(None, n, 1)
+    even = answers[columns].clip(lower=0) % 2 == 0
+    half = answers[even.all(axis=1)]
+    return Half(half, n, half[columns[0]].nunique())
 
 
 def most(answers: pd.DataFrame, of: str = "item", by: str = "relation") -> int:

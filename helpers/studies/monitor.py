@@ -3,7 +3,7 @@
 Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", NAACL.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import datasets, prompts, schemas
-from helpers.metrics import accuracy, anchors, monitor
+from helpers import datasets, prompts, schemas, stats
+from helpers.metrics import accuracy, anchors, matching, monitor
 from helpers.models import LanguageModel
-from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
+from helpers.prompts import wrapping
+from helpers.studies.measures import (
+    FIRM,
+    Half,
+    Printed,
+    Run,
+    add_columns,
+    check_firm,
+    every_other,
+    listed,
+    most,
+    right_texts,
+    summarised,
+)
 
 TITLE = "MONITOR"
 WRAPPED = True  # its questions may be put into any prompt format
@@ -22,9 +35,18 @@ WRAPPED = True  # its questions may be put into any prompt format
 FOR_VERDICT = {"texts": ("right", "none"), "control": False}
 FIGURES = {"anchor": ("anchor", 1), "pfd": ("PFD", -1)}
 FIGURES |= {"ird": ("IRD", -1), "deviation": ("deviation", -1)}
+AS_PRINTED = {"n_frames": 7, "match": "exact_match", "alphas": list(monitor.EQUAL)}
 _COUNTED = ("counted_deviation", "counted_anchor")
 _RATIO = {"columns": _COUNTED, "statistic": monitor.ratio_of_sums}
 MEASURES = tuple(listed("monitor", MONITOR=_RATIO).values())
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    """Refuse a rule, an anchor mode, weights or a prompt format that there is not."""
+    matching.rule_of(settings["match"])
+    wrapping.check(settings["prompt_format"])
+    anchors.column_of(settings["anchor_mode"])
+    monitor.check_alphas(settings["alphas"])
 
 
 def ask(
@@ -152,7 +174,37 @@ def facts(
         found[column] = np.exp(found["item"].map(once))
     written = alone[alone["frame"] == 0].set_index("item")["text"]
     found["written"] = found["item"].map(written)
+    settings = {"match": match, "alphas": alphas, "anchor_mode": anchor_mode}
+    found = add_columns(found, answers, MEASURES, **settings)
     return schemas.checked(found, "facts", "monitor")
+
+
+def right(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return ``item, right``: the object that is scored in every prompt."""
+    return right_texts(answers, "continuation", answers["item"])
+
+
+def instances(answers: pd.DataFrame, *, match: str = "exact_match") -> pd.DataFrame:
+    """Return the prompts that the model answers in words, with ``said, right, target``."""
+    marked = accuracy.mark_texts(answers[answers["text"].notna()], rule=match)
+    target = [[text] for text in marked["object"]]
+    return marked.assign(said=marked["text"], target=target)
+
+
+def halves(answers: pd.DataFrame) -> Half:
+    """Return the answers in every other frame, after every other context."""
+    return every_other(answers, ["frame", "context_index"])
+
+
+def printed(run: Run) -> Iterator[Printed]:
+    """Yield the paper's score, accuracy over the R and M prompts, and primary anchor."""
+    facts = run.facts
+    score = monitor.ratio_of_sums
+    yield Printed("MONITOR: score", facts, list(_COUNTED), score, "mean")
+    accuracies = ["average"]
+    yield Printed("MONITOR: mean accuracy", facts, accuracies, stats.mean, "mean")
+    counted = ["counted_anchor"]
+    yield Printed("MONITOR: mean anchor", facts, counted, stats.mean, "mean")
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:

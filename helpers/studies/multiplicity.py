@@ -3,23 +3,38 @@
 Ganesh, Shokri and Farnadi 2026, "Rethinking Hallucinations", EACL.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from helpers import datasets, schemas
+from helpers import datasets, schemas, stats
 from helpers.datasets import logs, multiple_choice
 from helpers.metrics import choices, matching, multiplicity
 from helpers.models import LanguageModel
-from helpers.prompts import variations
-from helpers.studies.measures import FIRM, check_firm, listed, most, rate, summarised
+from helpers.prompts import variations, wrapping
+from helpers.studies.measures import (
+    FIRM,
+    Half,
+    Printed,
+    Run,
+    add_columns,
+    check_firm,
+    every_other,
+    listed,
+    most,
+    rate,
+    right_texts,
+    summarised,
+)
 
 TITLE = "multiplicity"
 FOR_VERDICT = {"focus": "frames"}
+AS_PRINTED = {"n_variations": 10, "rule": "mean"}
+INSTANCES_MEAN = "accuracy"
 FIGURES = {"accuracy": ("accuracy", 1), "self_consistency": ("self-consistency", 1)}
 MEASURES = tuple(listed("multiplicity").values())
 _rate = partial(rate, counts="questions")
@@ -30,6 +45,34 @@ IN_LOGS = (
     MEASURES[1],
     *(_rate(cell, cell, None) for cell in multiplicity.CELLS),
 )
+
+
+class Benchmark(NamedTuple):
+    """How the paper asked a benchmark: its name there, rows of its files, what varies, shots."""
+
+    name: str
+    rows: tuple[int, ...]
+    kind: str
+    shots: int
+
+
+BENCHMARKS = {
+    "truthfulqa": Benchmark("TruthfulQA", (817,), "order", 6),
+    "factor": Benchmark("Wiki-FACTOR", (2994,), "paraphrases", 0),
+    "medhalt": Benchmark("Med-HALT", (1858,), "options", 0),
+    "commonsenseqa": Benchmark("CommonsenseQA", (1221,), "demonstrations", 16),
+    # The study took the shared task's development set; the public file holds half.
+    "fever": Benchmark("FEVER", (9999, 19998), "demonstrations", 16),
+    "truefalse": Benchmark("True-False", (6084,), "demonstrations", 16),
+}
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    """Refuse a rule, a threshold or a prompt format that there is not."""
+    wrapping.check(settings["prompt_format"])
+    choices.rule_of(settings["rule"])
+    multiplicity.check_tau(settings["tau"])
+    multiplicity.check_correct_by(settings["correct_by"])
 
 
 def ask(
@@ -124,12 +167,57 @@ def facts(
         majority's option, and ``stratum``: questions are drawn from all alike.
     """
     if "kind" in answers:
-        answers = answers[answers["kind"] == (focus or answers["kind"].iloc[0])]
-    found = choices.item_scores(
-        choices.choose(answers, rule), tau, replacement, correct_by
-    )
+        answers = _of_kind(answers, focus)
+    chosen = choices.choose(answers, rule)
+    found = choices.item_scores(chosen, tau, replacement, correct_by)
     found = found.assign(said=_said(found, answers), stratum="all")
+    settings = {"rule": rule, "tau": tau, "replacement": replacement}
+    settings["correct_by"] = correct_by
+    found = add_columns(found, answers, MEASURES, **settings)
     return schemas.checked(found, "facts", "multiplicity")
+
+
+def _of_kind(answers: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the answers under one kind of variation, by default the first."""
+    return answers[answers["kind"] == (kind or answers["kind"].iloc[0])]
+
+
+def right(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return ``item, right``: the right option, "" where none is marked."""
+    true = answers[answers["correct"].astype(bool)]
+    return right_texts(true, "text", answers["item"])
+
+
+def instances(
+    answers: pd.DataFrame, *, focus: str = "", rule: str = "mean"
+) -> pd.DataFrame:
+    """Return every question under every prompt of a kind, with ``said, right, target``."""
+    prompt = ["item", "variant"]
+    answers = _of_kind(answers, focus)
+    chosen = choices.choose(answers, rule)
+    true = answers[answers["correct"]].set_index(prompt)["text"]
+    texts = true[pd.MultiIndex.from_frame(chosen[prompt])]
+    return chosen.assign(said=chosen["text"], target=[[text] for text in texts])
+
+
+def halves(answers: pd.DataFrame) -> Half:
+    """Return the choices under every other prompt."""
+    return every_other(answers, ["variation"])
+
+
+def printed(run: Run) -> Iterator[Printed]:
+    """Yield the paper's measures of a benchmark that it asked."""
+    if run.dataset not in BENCHMARKS:
+        return
+    benchmark = BENCHMARKS[run.dataset].name
+    columns = {
+        "accuracy": "accuracy",
+        "ambiguity": "ambiguous",
+        "binary ambiguity": "ambiguous_binary",
+    }
+    for measure, column in columns.items():
+        title = f"multiplicity: {benchmark} {measure}"
+        yield Printed(title, run.facts, [column], stats.mean, "all")
 
 
 def from_logs(

@@ -2,9 +2,9 @@
 
 import math
 import warnings
-from collections import namedtuple
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,15 +15,12 @@ from helpers import UserError, stats
 from helpers.datasets import unseen
 from helpers.datasets.questions import PUBLISHED
 from helpers.datasets.registry import SOURCES as PUBLISHERS
-from helpers.metrics import knowledge_base as kb
-from helpers.metrics import monitor
 from helpers.prompts import wrapping
-from helpers.published.knowledge_base import SETTINGS
 from helpers.runs import sharing, store
-from helpers.stats import Statistic
-from helpers.studies import STUDIES, fitting
+from helpers.studies import STUDIES, fitting, member, settings
 from helpers.studies.comparison import by_item
-from helpers.studies.knowledge_base import BASIC
+from helpers.studies.knowledge_base import UNSEEN
+from helpers.studies.multiplicity import BENCHMARKS
 
 KINDS = {"value": float, "low": float, "high": float, "n": int, "same_questions": bool}
 COLUMNS = ["model", "label", "measure", *KINDS, "why", "dataset", "folder"]
@@ -36,27 +33,26 @@ ELSEWHERE = (
 RELATIONS = {"fktc": len(PUBLISHERS["fktc"].files), "trex_mc": 50}
 SOURCES = f"SeenQA: {', '.join(PUBLISHED)}"
 PAPERS_DAY = "2024-04-13"  # unseen in the knowledge-base paper: what comes after it
-UNSEEN = ("UR", "IUR")
-AS_PRINTED = {  # settings that change a figure, as the papers have them
-    "monitor": {"n_frames": 7, "match": "exact_match", "alphas": list(monitor.EQUAL)},
-    "knowledge_base": {"n_options": 5},
-    "latent_knowledge": {"n_examples": 50, "n_choices": 100, "separator": "space"},
-    "multiplicity": {"n_variations": 10, "rule": "mean"},
-}
 
 
-# How a benchmark was asked: its printed name, rows of its files, what varies, shots.
-Asked = namedtuple("Asked", "name rows kind shots")
-BENCHMARKS = {
-    "truthfulqa": Asked("TruthfulQA", (817,), "order", 6),
-    "factor": Asked("Wiki-FACTOR", (2994,), "paraphrases", 0),
-    "medhalt": Asked("Med-HALT", (1858,), "options", 0),
-    "commonsenseqa": Asked("CommonsenseQA", (1221,), "demonstrations", 16),
-    # The study took the shared task's development set; the public file holds half of
-    # it.
-    "fever": Asked("FEVER", (9999, 19998), "demonstrations", 16),
-    "truefalse": Asked("True-False", (6084,), "demonstrations", 16),
-}
+@dataclass(frozen=True)
+class SavedRun:
+    """A finished run, as `helpers.studies.Study.printed` reads it."""
+
+    chapter: str
+    folder: Path
+    dataset: str
+    settings: Mapping[str, Any]
+
+    @property
+    def answers(self) -> pd.DataFrame:
+        """The saved answers."""
+        return store.answers(self.folder)
+
+    @property
+    def facts(self) -> pd.DataFrame:
+        """Its facts with their measures; ``relation`` is the stratum."""
+        return facts(self.chapter, self.folder).reset_index()
 
 
 def runs_beside(
@@ -167,66 +163,26 @@ def _figures(run: Any, n_resamples: int, seed: int) -> Iterator[dict[str, Any]]:
     head = {"model": run.folder.parent.name, "label": run.label, "dataset": run.dataset}
     head |= {"folder": run.folder, "finished": run.finished}
     draws = {"n_resamples": n_resamples, "seed": seed}
-    for measure, table, columns, statistic, mean_of in _measures(run):
-        of = {measure: (columns, statistic)}
-        found = stats.intervals(table.dropna(subset=columns), of, **draws)
-        row = found[found["relation"] == mean_of].iloc[0]
-        figures = {
+    parameters = run.manifest["parameters"]
+    saved = SavedRun(run.chapter, run.folder, run.dataset, parameters)
+    for printed in member(STUDIES[run.chapter], "printed")(saved):
+        columns = printed.columns
+        counted = printed.facts.dropna(subset=columns)
+        of = {printed.name: (columns, printed.statistic)}
+        found = stats.intervals(counted, of, **draws)
+        row = found[found["relation"] == printed.level].iloc[0]
+        n_relations = printed.facts["relation"].nunique()
+        other = why(run.chapter, run.manifest, n_relations, printed.name)
+        yield {
+            **head,
+            "measure": printed.name,
+            "same_questions": not other,
+            "why": other,
             "value": row["estimate"],
             "low": row["low"],
             "high": row["high"],
             "n": row["n"],
         }
-        other = why(run.chapter, run.manifest, table["relation"].nunique(), measure)
-        yield (
-            head
-            | {"measure": measure, "same_questions": not other, "why": other}
-            | figures
-        )
-
-
-def _measures(
-    run: Any,
-) -> Iterator[tuple[str, pd.DataFrame, list[str], Statistic, str]]:
-    """Yield each printed measure: its name, facts, columns, statistic, and the row to take."""
-    if run.chapter == "knowledge_base":
-        answers = store.answers(run.folder)
-        study, given = STUDIES[run.chapter], run.manifest["parameters"]
-        for setting in SETTINGS:
-            if not answers["setting"].eq(setting).any():
-                continue
-            table = study.facts(
-                answers, **fitting(study.facts, given | {"setting": setting})
-            )
-            table["relation"] = table["stratum"]
-            for name in ("CR", "NCR", "UR", "NCCR", "IUR"):
-                part = table[table["seen"].eq(name not in UNSEEN)]
-                yield (
-                    f"knowledge bases: {name}, {setting}",
-                    part,
-                    [*BASIC],
-                    kb.measure(name),
-                    "all",
-                )
-        return
-    table = facts(run.chapter, run.folder).reset_index()
-    if run.chapter == "monitor":
-        both = ["counted_deviation", "counted_anchor"]
-        yield "MONITOR: score", table, both, monitor.ratio_of_sums, "mean"
-        yield "MONITOR: mean accuracy", table, ["average"], stats.mean, "mean"
-        yield "MONITOR: mean anchor", table, ["counted_anchor"], stats.mean, "mean"
-    elif run.chapter == "latent_knowledge":
-        yield "IC-LKE: accuracy", table, ["right"], stats.mean, "mean"
-    elif asked := BENCHMARKS.get(run.dataset):
-        names = ("accuracy", "ambiguity", "binary ambiguity")
-        for name, column in zip(names, ("accuracy", "ambiguous", "ambiguous_binary")):
-            yield (
-                f"multiplicity: {asked.name} {name}",
-                table,
-                [column],
-                stats.mean,
-                "all",
-            )
 
 
 def why(
@@ -239,52 +195,77 @@ def why(
     if other := _other_questions(chapter, manifest["dataset"], n_relations):
         return other
     given, name = store.settings_of_run(manifest), manifest["dataset"]["name"]
-    told = {
-        setting: (given.get(setting), value)
-        for setting, value in AS_PRINTED[chapter].items()
-    }
+    study = STUDIES[chapter]
     reasons = []
     if asked := BENCHMARKS.get(name):
-        kind, shots = (
-            given.get("focus") or asked.kind,
-            given.get("n_shots") or asked.shots,
-        )
-        reasons += [f"variation of {kind}" * (kind != asked.kind)]
-        reasons += [f"{shots} shots, not {asked.shots}" * (shots != asked.shots)]
+        kind = given.get("focus") or asked.kind
+        shots = given.get("n_shots") or asked.shots
+        if kind != asked.kind:
+            reasons.append(f"variation of {kind}")
+        if shots != asked.shots:
+            reasons.append(f"{shots} shots, not {asked.shots}")
     of_unseen = not measure or any(f" {each}," in measure for each in UNSEEN)
-    if chapter == "knowledge_base" and of_unseen:
+    if "as_of" in settings(study) and of_unseen:
         day = given.get("as_of", unseen.AS_OF)
-        reasons += [f"unseen after {day}" * (day != PAPERS_DAY)]
+        if day != PAPERS_DAY:
+            reasons.append(f"unseen after {day}")
     form = prompt_format(manifest)
-    reasons += [f"prompts in format {form}" * (form != "bare")]
-    reasons += [f"{setting} {ours}, not {theirs}" for setting, (ours, theirs) in told.items()
-                if setting in given and ours != theirs]  # fmt: skip
-    return "; ".join(filter(None, reasons))
+    if form != "bare":
+        reasons.append(f"prompts in format {form}")
+    for setting, theirs in getattr(study, "AS_PRINTED", {}).items():
+        if setting in given and given[setting] != theirs:
+            reasons.append(f"{setting} {given[setting]}, not {theirs}")
+    return "; ".join(reasons)
 
 
 def _other_questions(
     chapter: str, dataset: Mapping[str, Any], n_relations: int | None
 ) -> str:
     """Say if a data set is not the paper's, or not the whole of it; its name proves little."""
+    if chapter not in QUESTIONS:
+        return "no paper's questions"
+    return QUESTIONS[chapter](dataset, n_relations)
+
+
+def _other_benchmark(dataset: Mapping[str, Any], _: int | None) -> str:
     name = dataset["name"]
-    if chapter == "multiplicity":
-        if name not in BENCHMARKS:
-            return "other questions"
-        rows, whole = int(dataset.get("rows") or 0), BENCHMARKS[name].rows
-        if rows not in whole:
-            return f"{rows:,} questions in the files, not {whole[0]:,}"
-        return (
-            "" if rows != whole[0] else _other_files(dataset, name)
-        )  # others have no checksum
-    if chapter == "knowledge_base":
-        if name != "seen_qa" or dataset.get("title") != SOURCES:
-            return "other sources" if name == "seen_qa" else "other questions"
-        return _other_files(dataset, *PUBLISHED)
-    if name != {"monitor": "fktc", "latent_knowledge": "trex_mc"}[chapter]:
+    if name not in BENCHMARKS:
+        return "other questions"
+    rows, whole = int(dataset.get("rows") or 0), BENCHMARKS[name].rows
+    if rows not in whole:
+        return f"{rows:,} questions in the files, not {whole[0]:,}"
+    if rows != whole[0]:  # others have no checksum
+        return ""
+    return _other_files(dataset, name)
+
+
+def _other_sources(dataset: Mapping[str, Any], _: int | None) -> str:
+    if dataset["name"] != "seen_qa":
+        return "other questions"
+    if dataset.get("title") != SOURCES:
+        return "other sources"
+    return _other_files(dataset, *PUBLISHED)
+
+
+def _other_facts(
+    dataset: Mapping[str, Any], n_relations: int | None, printed: str
+) -> str:
+    if dataset["name"] != printed:
         return "other facts"
-    few = n_relations is not None and n_relations < RELATIONS[name]
-    part = f"{n_relations} of {RELATIONS[name]} relations" if few else ""
-    return _other_files(dataset, name) or part
+    if other := _other_files(dataset, printed):
+        return other
+    if n_relations is not None and n_relations < RELATIONS[printed]:
+        return f"{n_relations} of {RELATIONS[printed]} relations"
+    return ""
+
+
+# A study: in what a data set, with some of its relations, differs from the paper's.
+QUESTIONS: dict[str, Callable[[Mapping[str, Any], int | None], str]] = {
+    "monitor": partial(_other_facts, printed="fktc"),
+    "knowledge_base": _other_sources,
+    "latent_knowledge": partial(_other_facts, printed="trex_mc"),
+    "multiplicity": _other_benchmark,
+}
 
 
 def _other_files(dataset: Mapping[str, Any], *names: str) -> str:

@@ -20,7 +20,8 @@ from helpers.models import LanguageModel
 from helpers.plots import tables
 from helpers.plots.style import BLUE, GREEN, GREY, ORANGE, RED
 from helpers.probing import paraphrasing
-from helpers.prompts import variations, wrapping
+from helpers.prompts import variations
+from helpers.studies import multiplicity as study
 from notebooks.analysis import monitor
 from notebooks.analysis.groups import gap
 
@@ -56,11 +57,7 @@ class Plan(NamedTuple):
 
 def questions(given: Mapping[str, Any]) -> Plan:
     """Return what the settings of a run ask for; refuse what they cannot be."""
-    wrapping.check(given["prompt_format"]), choices.rule_of(given["rule"])
-    (
-        multiplicity.check_tau(given["tau"]),
-        multiplicity.check_correct_by(given["correct_by"]),
-    )
+    study.check(given)
     dataset, n, focus = given["dataset"], given["n_variations"], given["focus"]
     bench = multiple_choice.load(dataset, given["n_items"] or None, given["seed"],
                                  given["n_options"], given["relations"] or None,

@@ -10,7 +10,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 from helpers import stats
 from helpers.plots import tables as written
 from helpers.stats.components import anova
-from helpers.studies import STUDIES, measure_named
+from helpers.studies import STUDIES, measurable, measure_named
 from helpers.studies.comparison import differences
 from notebooks.analysis import appendix, comparison
 from notebooks.analysis.comparison import ENDS, MAIN, Tables, standings
@@ -42,24 +42,47 @@ def training_runs(path: Path = FILE) -> pd.DataFrame:
 def compare_runs(
     trained: pd.DataFrame, **draw: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the figures of training runs in every measure, and the gaps within each recipe."""
+    """Return the figures of training runs in every measure, and the gaps within each recipe.
+
+    Measures that are newer than the runs are left out: :func:`note_on_newer_measures`
+    names them.
+    """
     figures, gaps = [], []
     for name, study in STUDIES.items():
-        # All with the columns that any training run has
-        whole = trained[trained["study"] == name].dropna(axis=1, how="all")
+        whole = _of_study(trained, name)
+        measures = measurable(study, whole)
         whole = whole.sort_values(["model", "start"], kind="stable").set_index("item")
         there = dict(list(whole.groupby(["model", "start"], sort=False)))
         found = standings({f"{m}, run {k + 1}": rows for (m, k), rows in there.items()},
-                          study.MEASURES, **draw)  # fmt: skip
+                          measures, **draw)  # fmt: skip
         parts = found["model"].str.extract(r"(?P<recipe>.*), (?P<run>run \d+)$")
         figures.append(found.join(parts).assign(study=name))
         for recipe in dict.fromkeys(model for model, _ in there):
             some = {
                 f"run {k + 1}": rows for (m, k), rows in there.items() if m == recipe
             }
-            found = differences(some, study.MEASURES, **draw)
+            found = differences(some, measures, **draw)
             gaps.append(found.assign(study=name, recipe=recipe))
     return pd.concat(figures, ignore_index=True), pd.concat(gaps, ignore_index=True)
+
+
+def _of_study(trained: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the rows of a study, with the columns that any of its training runs has."""
+    return trained[trained["study"] == name].dropna(axis=1, how="all")
+
+
+def note_on_newer_measures(trained: pd.DataFrame) -> str:
+    """Name the measures that the training runs lack, for they are newer; "" if there is none."""
+    lines = []
+    for name, study in STUDIES.items():
+        measures = measurable(study, _of_study(trained, name))
+        lacking = [each.title for each in study.MEASURES if each not in measures]
+        if lacking:
+            titles = ", ".join(lacking)
+            lines.append(
+                f"{study.TITLE}: {titles} is newer than these training runs.\n"
+            )
+    return "".join(lines)
 
 
 def same_facts(trained: pd.DataFrame, found: Tables) -> list[str]:
@@ -145,7 +168,7 @@ def components(
         rows += _shares(own, ["known"], PARTS, study.TITLE, n_resamples, seed)
     prompts = [name for name in trained.columns if name.startswith("prompt ")]
     if prompts:
-        some = trained[trained["study"] == "multiplicity"]
+        some = trained.dropna(subset=prompts, how="all")
         rows += _shares(some, prompts, PROMPTS, BY_PROMPT, n_resamples, seed)
     return pd.DataFrame(rows, columns=["method", "part", *ENDS, "n"])
 

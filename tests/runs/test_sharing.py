@@ -142,7 +142,7 @@ def test_a_run_of_measure_is_packed_with_its_own_summary_and_cost(measured, tmp_
     )  # each prompt is scored and answered
     assert run["cost"]["tokens"] > run["cost"]["prompts"]
     assert shared.record["model"]["origin"] == "bundled"
-    assert sharing.verify(sharing.pack(shared, tmp_path))[1] == [("monitor", 72, 4)]
+    assert sharing.verify(sharing.pack(shared, tmp_path))[1] == [("monitor", 72, 4, ())]
     assert sharing.describe(measured / "monitor") == shared
 
 
@@ -262,15 +262,15 @@ MANIFESTS = [  # changes, and the reason
     ),
     (
         put("measures.3.measure", "best"),
-        "monitor: its measures are not the study's, which are",
+        "monitor: 'best' is no measure of the study, which has MONITOR, coverage",
     ),
     (
-        run(lambda run: run["measures"].pop()),
-        "monitor: its measures are not the study's, which",
+        run(lambda run: run["measures"].clear()),
+        "monitor: its list of measures is empty: name some of MONITOR, coverage",
     ),
     (
         run(lambda run: run["measures"].append(run["measures"][0])),
-        "are not the study's",
+        "monitor: it reports MONITOR twice",
     ),
     (
         put("parameters.n_facts", 4),

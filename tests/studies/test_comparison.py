@@ -88,8 +88,8 @@ def test_the_bootstrap_draws_within_strata():
     [
         ({"one": facts(1.0)}, "two models or more, not 1"),
         (
-            {"one": facts(1.0), "two": facts(1.0).drop(columns="mass")},
-            "facts of two lacks .* mass",
+            {"one": facts(1.0), "two": facts(1.0).drop(columns=["right", "mass"])},
+            "facts of two lacks .* right, mass",
         ),
         (
             {"one": facts(1.0), "two": facts(1.0, "ijklmnop")},

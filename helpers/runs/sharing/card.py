@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from helpers import printable, writing
 from helpers.plots import tables
-from helpers.runs.sharing.record import Record, file_name
+from helpers.runs.sharing.record import Record, file_name, measured
 from helpers.studies import STUDIES, Measure, settings
 
 TEMPLATES = Path(__file__).parent
@@ -63,7 +62,7 @@ def results(record: Record) -> list[EvalResult]:
             },
         )
         for name, run in record["runs"].items()
-        for measure, found in _measured(name, run)
+        for measure, found in measured(name, run)
         if found["estimate"] is not None
     ]
 
@@ -129,7 +128,7 @@ def _study(name: str, run: Record) -> Record:
             "n": f"{found['n']:,} {measure.counts}",
             "meaning": measure.meaning,
         }
-        for measure, found in _measured(name, run)
+        for measure, found in measured(name, run)
     ]
     return {
         "title": _title(name),
@@ -144,11 +143,6 @@ def _study(name: str, run: Record) -> Record:
         "cost": ", ".join(filter(None, costs)),
         "finished": (run["finished"] or "")[:10],
     }
-
-
-def _measured(name: str, run: Record) -> Iterator[tuple[Measure, Record]]:
-    found = {each["measure"]: each for each in run["measures"]}
-    return ((measure, found[measure.name]) for measure in STUDIES[name].MEASURES)
 
 
 def _value(measure: Measure, found: Record) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import uuid
 from datetime import datetime
 from pathlib import Path
@@ -10,19 +11,14 @@ import pandas as pd
 
 from helpers import writing
 from helpers.datasets.logs.formats import FORMATS, put
-from helpers.metrics import accuracy, choices
 from helpers.runs import environment
 from helpers.runs.sharing import record
 from helpers.runs.sharing.record import Record, Shared
 from helpers.stats.resampling import LEVEL
-from helpers.studies import STUDIES, Measure, settings
+from helpers.studies import STUDIES, Measure, fitting, member, settings
 
 FORMAT = FORMATS["every_eval_ever"]
 COLLECTION = "what-language-models-know"
-# The measure that is the mean over a study's instances: these name it.
-MEAN_OF_INSTANCES = {"multiplicity": "accuracy", "latent_knowledge": "right"}
-# Between which values a measure lies, where not between 0 and 1.
-BOUNDS = {"NCR": (-1, 1), "NCCR": (-1, 1), "MONITOR": (0, "Infinity")}
 
 
 def export(
@@ -67,11 +63,9 @@ def export(
         ]
         stem = f"data/{COLLECTION}/{common['model']}/{uuid.UUID(bytes=key, version=4)}"
         results = [
-            put(FORMAT["measure"], common | _measure(name, measure, told, run))
-            for measure, told in zip(
-                STUDIES[name].MEASURES, run["measures"], strict=True
-            )
-            if told["estimate"] is not None
+            put(FORMAT["measure"], common | _measure(name, measure, reported, run))
+            for measure, reported in record.measured(name, run)
+            if reported["estimate"] is not None
         ]
         whole = common | {
             "finished": run["finished"],
@@ -95,7 +89,10 @@ def export(
 
 def instances(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
     """Return what was said under each prompt of a study, by the names of the format's table."""
-    rows = _said(name, given, answers)
+    study = STUDIES[name]
+    answered = member(study, "instances")
+    taken = fitting(answered, settings(study) | given)
+    rows = answered(answers, **taken)
     rows["about"] = [
         _texts(
             {
@@ -111,37 +108,12 @@ def instances(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
     rows["chosen"] = [[chosen | {"extracted_value": text}] for (text,) in rows["texts"]]
     rows["right"] = rows["right"].astype(bool)
     rows["score"] = rows["right"].astype(float)
-    if name in MEAN_OF_INSTANCES:
+    if mean := getattr(study, "INSTANCES_MEAN", ""):  # a choice of options
+        rows["measure"] = f"{name}/{mean}"
         options = answers.sort_values("option").groupby(["item", "variant"])
         options = options["choice" if "choice" in answers else "text"].agg(list)
         rows = rows.join(options.rename("options"), on=["item", "variant"])
-        rows["measure"] = f"{name}/{MEAN_OF_INSTANCES[name]}"
     return rows[rows.columns.intersection(FORMAT["answer"].values())].to_dict("records")
-
-
-def _said(name: str, given: Record, answers: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each prompt: `said`, `right` and `target`, the texts that are right."""
-    given = settings(STUDIES[name]) | given
-    if name == "monitor":
-        marked = accuracy.mark_texts(
-            answers[answers["text"].notna()], rule=given["match"]
-        )
-        return marked.assign(
-            said=marked["text"], target=[[text] for text in marked["object"]]
-        )
-    if name == "multiplicity":
-        kind = given["focus"] or answers["kind"].iloc[0]
-        answers = answers[answers["kind"] == kind]
-        chosen = choices.choose(answers, given["rule"])
-        right = answers[answers["correct"]].set_index(["item", "variant"])["text"]
-        keys = pd.MultiIndex.from_frame(chosen[["item", "variant"]])
-        return chosen.assign(said=chosen["text"], target=[[t] for t in right[keys]])
-    found = record.facts(name, given, answers).set_index("item")[["right", "said"]]
-    if name == "knowledge_base":
-        asked = answers[answers["setting"] == given["setting"]].join(found, on="item")
-        return asked.rename(columns={"answers": "target", "group": "relation"})
-    asked = answers[answers["correct"]].drop_duplicates("item").drop(columns="logprobs")
-    return asked.join(found, on="item").assign(target=[[t] for t in asked["choice"]])
 
 
 def _model(model: Record, run: Record) -> Record:
@@ -166,7 +138,7 @@ def _model(model: Record, run: Record) -> Record:
 
 
 def _measure(name: str, measure: Measure, told: Record, run: Record) -> Record:
-    least, most = BOUNDS.get(measure.name, (0, 1))
+    least, most = measure.bounds
     dataset = {key: value for key, value in run["dataset"].items() if key != "name"}
     none = dict.fromkeys(
         ("level", "method") if told["low"] is None else ()
@@ -179,7 +151,7 @@ def _measure(name: str, measure: Measure, told: Record, run: Record) -> Record:
         "unit": "proportion" if measure.percent else "ratio",
         "lower": measure.higher is False,
         "least": least,
-        "most": most,
+        "most": "Infinity" if math.isinf(most) else most,
         "level": LEVEL,
         "resamples": run["parameters"].get("n_bootstrap"),
         "dataset": run["dataset"]["name"],

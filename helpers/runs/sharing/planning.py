@@ -18,7 +18,7 @@ from helpers.datasets.files import table
 from helpers.runs.sharing import record
 from helpers.runs.sharing.verification import shared
 from helpers.stats.resampling import LEVEL, Statistic, as_table, mean, pooled
-from helpers.studies import STUDIES, Measure
+from helpers.studies import STUDIES, Measure, member
 
 MOST = 100_000  # facts: a plan that needs more is none
 # Quantiles that times a standard error add up to a width, or a difference told four
@@ -214,38 +214,14 @@ def fewest(found: Spread, wanted: float, shares: tuple[float, float]) -> float:
 
 def _tables(place: str | Path) -> dict[str, Asked]:
     """Return each study's facts, of a folder of runs or of an archive that holds."""
-    found, tables = shared(place), {}
+    found = shared(place)
+    tables = {}
     for name, run in found.record["runs"].items():
         answers = table(found.files[run["answers"]["file"]], "it")
-        half, n, n_half = _halved(name, answers)
-        tables[name] = Asked(
-            record.facts(name, run["parameters"], answers),
-            None if half is None else record.facts(name, run["parameters"], half),
-            n,
-            n_half,
-        )
+        facts = record.facts(name, run["parameters"], answers)
+        half = member(STUDIES[name], "halves")(answers)
+        facts_of_half = None
+        if half.answers is not None:
+            facts_of_half = record.facts(name, run["parameters"], half.answers)
+        tables[name] = Asked(facts, facts_of_half, half.n, half.n_half)
     return tables
-
-
-def _halved(name: str, answers: pd.DataFrame) -> tuple[pd.DataFrame | None, int, int]:
-    """Return answers to every other wording, or half of the samples, and both numbers of them."""
-    if name == "knowledge_base" and "n_choices" in answers:
-        n = int(answers["n_choices"].max())
-        again = (
-            (answers["consistency"].fillna(0) * answers["n_choices"])
-            .round()
-            .astype(int)
-        )
-        drawn = np.random.default_rng(0).hypergeometric(again, n - again, n // 2)
-        share = pd.Series(drawn / (n // 2), answers.index).where(
-            answers["consistency"].notna()
-        )
-        return answers.assign(consistency=share), n, n // 2
-    columns = {
-        "multiplicity": ["variation"],
-        "monitor": ["frame", "context_index"],
-    }.get(name, [])
-    if not columns or answers[columns[0]].nunique() < 4:
-        return None, 1 if not columns else answers[columns[0]].nunique(), 1
-    half = answers[(answers[columns].clip(lower=0) % 2 == 0).all(axis=1)]
-    return half, answers[columns[0]].nunique(), half[columns[0]].nunique()

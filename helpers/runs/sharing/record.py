@@ -3,6 +3,7 @@
 import hashlib
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from helpers.models import address
 from helpers.models.checkpoints import HUB_ID, bundled
 from helpers.prompts import labels
 from helpers.runs import store
-from helpers.studies import STUDIES, fitting
+from helpers.studies import STUDIES, Measure, fitting
 
 FORMAT = 1  # of archives: raise it with every change that older versions cannot read
 # In all of its runs.
@@ -112,6 +113,14 @@ def measures(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
         {key: None if pd.isna(value) else value for key, value in row.items()}
         for row in found.drop(columns="relation").to_dict("records")
     ]
+
+
+def measured(name: str, run: Record) -> Iterator[tuple[Measure, Record]]:
+    """Yield each measure of a study with what a run reports of it, where it does."""
+    reported = {each["measure"]: each for each in run["measures"]}
+    for measure in STUDIES[name].MEASURES:
+        if measure.name in reported:
+            yield measure, reported[measure.name]
 
 
 def facts(name: str, given: Record, answers: pd.DataFrame) -> pd.DataFrame:

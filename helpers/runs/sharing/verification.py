@@ -16,18 +16,23 @@ import pandas as pd
 from helpers import UserError, datasets, first_line, printable, stats
 from helpers.runs.sharing import archive, record
 from helpers.runs.sharing.record import FORMAT, Record, Shared
-from helpers.studies import STUDIES
+from helpers.studies import STUDIES, member
 
 SCHEMA = Path(__file__).with_name("schema.json")
 CLOSE = 1e-9  # sums may be taken in another order on another machine
 
 
 class Verified(NamedTuple):
-    """A run that was checked: its study, how many answers it rests on, how many measures hold."""
+    """A run that was checked: its study, how many answers it rests on, how many measures hold.
+
+    ``added`` are the study's measures that the archive lacks, computed from its answers:
+    it was packed before there were these.
+    """
 
     study: str
     answers: int
     measures: int
+    added: tuple[str, ...] = ()
 
 
 def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
@@ -99,39 +104,66 @@ def _run(shared: Shared, name: str) -> Verified:
         if len({run["seed"], run["parameters"].get("seed")}) > 1:
             raise UserError("its manifest gives two seeds")
         _settings(name, run, shared.record["model"], answers)
+        _names(name, run["measures"])
         found = record.measures(name, run["parameters"], answers)
         same = (run["versions"] or {}).get("intervals") == stats.VERSION
-        _compare(run["measures"], found, () if same else ("low", "high"))
-        run["measures"] = found  # what is shown has the intervals of today
+        added = _compare(run["measures"], found, () if same else ("low", "high"))
+        run["measures"] = found  # what is shown has the measures and intervals of today
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
     except Exception as error:  # a table that is not a study's may fail in any way
         raise UserError(
             f"{name}: its answers cannot be measured ({type(error).__name__} {first_line(error)})"
         ) from error
-    return Verified(name, len(answers), len(found))
+    return Verified(name, len(answers), len(found) - len(added), added)
+
+
+def _names(name: str, reported: list[Record]) -> None:
+    """Refuse a list of measures that is empty, or names one twice or one that the study lacks."""
+    known = [measure.name for measure in STUDIES[name].MEASURES]
+    named = [each["measure"] for each in reported]
+    if not named:
+        raise UserError(
+            f"its list of measures is empty: name some of {', '.join(known)}"
+        )
+    for measure in named:
+        if measure not in known:
+            raise UserError(
+                f"{measure!r:.60} is no measure of the study, which has "
+                f"{', '.join(known)}"
+            )
+        if named.count(measure) > 1:
+            raise UserError(f"it reports {measure} twice")
 
 
 def _compare(
     reported: list[Record], found: list[Record], skipped: tuple[str, ...]
-) -> None:
-    """Refuse measures that are not those found; intervals may be of an older way to draw them."""
-    names = [each["measure"] for each in found]
-    if names != [each["measure"] for each in reported]:
-        raise UserError(
-            f"its measures are not the study's, which are {', '.join(names)}"
-        )
-    for name, told, each in zip(names, reported, found):
-        for key in each:
-            one, other = told[key], each[key]
-            same = one == other
-            if isinstance(one, float | int) and isinstance(other, float | int):
-                same = math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
-            if key not in skipped and not same:
+) -> tuple[str, ...]:
+    """Refuse a measure that differs from the one found; return those that are not reported.
+
+    `skipped` are fields that may differ: intervals may be of an older way to draw them.
+    """
+    by_name = {each["measure"]: each for each in reported}
+    added = []
+    for computed in found:
+        name = computed["measure"]
+        if name not in by_name:
+            added.append(name)
+            continue
+        for key, value in computed.items():
+            told = by_name[name][key]
+            if key not in skipped and not _same(told, value):
                 raise UserError(
-                    f"{name} is reported with {key} {_figure(one)}, "
-                    f"and its answers give {_figure(other)}"
+                    f"{name} is reported with {key} {_figure(told)}, "
+                    f"and its answers give {_figure(value)}"
                 )
+    return tuple(added)
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
+    return one == other
 
 
 def _figure(value: object) -> str:
@@ -164,22 +196,10 @@ def _settings(name: str, run: Record, model: Record, answers: pd.DataFrame) -> N
             f"its settings draw {len(drawn)} questions from the atlas, and its answers are about "
             f"{len(asked)}, {len(asked - drawn)} of which are not among them"
         )
-    true = datasets.load("atlas").set_index("fact")["object"]
-    for item, said in _right(name, answers):
-        if said != true.get(item, ""):
+    objects = datasets.load("atlas").set_index("fact")["object"]
+    counted = member(study, "right")(answers)
+    for item, text in zip(counted["item"], counted["right"], strict=True):
+        if text != objects.get(item, ""):
             raise UserError(
-                f"it counts {said!r:.60} as right of {item}, and the atlas another"
+                f"it counts {text!r:.60} as right of {item}, and the atlas another"
             )
-
-
-def _right(name: str, answers: pd.DataFrame) -> set[tuple[str, str]]:
-    """Return each question with what counts as right; "" where nothing is."""
-    if "answers" in answers:
-        found = answers.explode("answers")
-        return set(zip(found["item"], found["answers"].fillna("")))
-    found = answers[answers["correct"].astype(bool) | (name == "monitor")]
-    texts = found["text" if name == "multiplicity" else "continuation"].str.strip()
-    return {
-        *zip(found["item"], texts),
-        *((i, "") for i in {*answers["item"]} - {*found["item"]}),
-    }

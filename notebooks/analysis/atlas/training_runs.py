@@ -81,7 +81,7 @@ def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
     table = found[["item", "relation"]].assign(study=name, stratum=stratum)
     table[columns] = found[columns].astype(np.float32)
     table[["known", "score"]] = verdicts.astype(np.float32)
-    if name != "multiplicity":
+    if "variation" not in answers:
         return table
     right = choices.choose(answers).pivot_table("right", "item", "variation")
     right.columns = [f"{PROMPT}{number}" for number in range(right.shape[1])]
