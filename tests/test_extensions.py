@@ -12,6 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from helpers import findings
+from tests.page_text import words_of
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 
@@ -139,6 +140,13 @@ def test_a_page_shows_what_was_found_and_the_text_that_rests_on_it(book):
 )  # fmt: skip
 def test_numbers_hold_together_but_not_in_code(page, expected):
     assert extension("lean_pages").lean(page) == expected.replace("_", NBSP)
+
+
+def test_a_sentence_of_a_lean_page_is_found_again():
+    sentence = "It falls by -2.9 points [-3.4, -2.1], 25 % of Fig. 3."
+    page = extension("lean_pages").lean(f"<p>{sentence}</p>")
+    assert sentence not in page
+    assert words_of(page).strip() == sentence
 
 
 @pytest.mark.parametrize(
