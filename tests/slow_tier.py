@@ -88,15 +88,14 @@ def changed_paths(root: Path = ROOT) -> set[str]:
 
 
 def in_order(files: Sequence[Slow], changed: Collection[str], seed: str) -> list[Slow]:
-    """Return the files in the order of their turns: what changed, short ones first.
+    """Return the files in the order of their turns: those that test what changed first.
 
-    The others are shuffled by the commit, so that none is always the one that time is
+    Both parts are shuffled by the commit, so that no file is always the one that time is
     too short for.
     """
-    touched = [file for file in files if file.touched(changed)]
-    others = [file for file in files if file not in touched]
-    random.Random(seed).shuffle(others)
-    return sorted(touched, key=lambda file: file.seconds) + others
+    shuffled = list(files)
+    random.Random(seed).shuffle(shuffled)
+    return sorted(shuffled, key=lambda file: not file.touched(changed))
 
 
 class Running:
