@@ -180,3 +180,10 @@ def test_labels_of_figures_sections_equations_and_exercises_are_known():
         "ex-kb-price",
     }
     assert wanted <= extension("missing_parts").labels()
+
+
+@pytest.mark.parametrize("page", sorted(BOOK.glob("*.md")), ids=lambda page: page.stem)
+def test_pages_refer_to_parts_of_chapters_by_a_role(page):
+    """In a book without the chapter a link to its label is an error, a role plain text."""
+    linked = re.findall(r"\]\(#?([\w-]+)\)", page.read_text(encoding="utf-8"))
+    assert not set(linked) & extension("missing_parts").labels()
