@@ -7,14 +7,13 @@ import json
 import re
 import shutil
 import time
-from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers import datasets, findings, runs
-from tests import outcomes, small_project
+from tests import outcomes, page_text, small_project
 from tests.chapters import notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -97,7 +96,8 @@ def check_slides(project: Path) -> None:
         }
         text = deck.read_text(encoding="utf-8")
         for claim, words in re.findall(r'data-claim="([^"]+)">(.*?)</p>', text):
-            assert unescape(words) == found[claim].sentence
+            sentence = page_text.plain(found[claim].sentence)
+            assert page_text.plain(words) == sentence
 
 
 def page(project: Path, chapter: str) -> str:
@@ -105,7 +105,7 @@ def page(project: Path, chapter: str) -> str:
     text = (project / "book/_build/html/chapters" / f"{chapter}.html").read_text(
         encoding="utf-8"
     )
-    return re.sub(r"<[^>]+>", " ", text)
+    return page_text.words_of(text)
 
 
 def absent(project: Path) -> set[str]:

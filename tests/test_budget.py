@@ -29,7 +29,7 @@ BUDGETS = {
     "notebooks": Budget(("notebooks",), 80_000, 11.1, 16.4, 9.6),
     "book": Budget(("book",), 30_500, 8.6, 12.4, 10.4),
     "bench": Budget(("bench",), 17_000, 9.3, 13.8, 10.1),
-    "tests": Budget(("tests",), 303_000, 9.9, 14.6, 7.7),
+    "tests": Budget(("tests",), 305_000, 9.9, 14.6, 7.7),
 }
 CHAPTERS = (
     *("atlas", "monitor", "knowledge_base", "latent_knowledge", "multiplicity"),

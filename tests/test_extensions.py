@@ -16,6 +16,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 from helpers import findings
+from tests.page_text import words_of
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 
@@ -145,6 +146,13 @@ def test_numbers_hold_together_but_not_in_code(page, expected):
     assert extension("lean_pages").lean(page) == expected.replace("_", NBSP)
 
 
+def test_a_sentence_of_a_lean_page_is_found_again():
+    sentence = "It falls by -2.9 points [-3.4, -2.1], 25 % of Fig. 3."
+    page = extension("lean_pages").lean(f"<p>{sentence}</p>")
+    assert sentence not in page
+    assert words_of(page).strip() == sentence
+
+
 @pytest.mark.parametrize(
     ("target", "explicit", "kind", "text"),
     [
@@ -197,3 +205,10 @@ def test_labels_of_figures_sections_equations_and_exercises_are_known():
         "ex-kb-price",
     }
     assert wanted <= extension("missing_parts").labels()
+
+
+@pytest.mark.parametrize("page", sorted(BOOK.glob("*.md")), ids=lambda page: page.stem)
+def test_pages_refer_to_parts_of_chapters_by_a_role(page):
+    """In a book without the chapter a link to its label is an error, a role plain text."""
+    linked = re.findall(r"\]\(#?([\w-]+)\)", page.read_text(encoding="utf-8"))
+    assert not set(linked) & extension("missing_parts").labels()

@@ -71,21 +71,11 @@ class TestTemplate:
                 cell["metadata"]
             )
 
-    def test_has_cells_with_ids_in_good_number(self, path):
+    def test_has_cells_with_ids_of_their_own(self, path):
         found = notebook(path)
-        assert 20 <= len([cell for cell in found.cells if cell.id != "install"]) <= 75
         ids = [cell.id for cell in found.cells]
         assert len(set(ids)) == len(ids)
         assert (found.nbformat, found.nbformat_minor) >= (4, 5)
-
-    def test_has_short_code_cells(self, path):
-        long = {"setup", "parameters", "appendix", "scratch", "install"}
-        lengths = {cell.id: len(cell.source.splitlines()) for cell in code(path)}
-        assert {
-            name: n for name, n in lengths.items() if n > 12 and name not in long
-        } == {}
-        assert max(lengths.values()) <= 40
-        assert sorted(lengths.values())[len(lengths) // 2] <= 6
 
     def test_opens_with_the_cell_that_installs(self, path):
         cells = notebook(path).cells

@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(bool(node.missing()), reason=node.missing() or "SLURM is here"),
 ]
 SMALL = ["n_facts=2", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]
-SMALL += ["n_items=4", "n_variations=3"]
+SMALL += ["n_items=4", "n_variations=3", "n_panel=0"]  # whose prompts are longer
 CHAPTERS = ["monitor", "multiplicity"]
 SHORT = 40  # tokens: enough for the prompts of MONITOR, too few for several shots
 

@@ -70,7 +70,7 @@ def test_the_share_of_noticed_digits_is_the_one_that_the_chapter_states(root):
     share, low, high = (
         round(100 * number) for number in stats.wilson(noticed, planted)[:3]
     )
-    said = f"notice {share} % [{low}, {high}]"
+    said = f"notice {share} [{low}, {high}] %"
     assert said in (root / "notebooks" / "published.ipynb").read_text(encoding="utf-8")
     assert planted == 120
 

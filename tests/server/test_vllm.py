@@ -18,7 +18,7 @@ from tests.server.vllm_server import PYTHON, VllmServer
 
 MODEL = "atlas-m"
 TOLERANCE = 1e-3
-FEW = ["n_facts=2", "relations=P17,P36", "n_bootstrap=100"]
+FEW = ["n_facts=2", "relations=P17,P36", "n_bootstrap=100", "n_panel=0"]
 LISTS = [*FEW, "n_examples=10", "n_choices=20", "n_close=2", "n_seeds=2",
          "siblings=no", "compared=P17"]  # fmt: skip
 
