@@ -111,7 +111,7 @@ def measure_one(
         lm = prompt_formats.choose(lm, wanted, *asked).lm
     else:
         lm = prompt_formats.own(lm, wanted)
-    with probing.metered() as work:
+    with probing.metered(lm) as work:
         answers = study.ask(lm, **fitting(study.ask, given | {"cache": run.cache}))
     facts = study.facts(answers, **fitting(study.facts, given))
     summary = study.summary(facts, n_resamples=given["n_bootstrap"], seed=given["seed"])

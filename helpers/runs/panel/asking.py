@@ -38,7 +38,7 @@ def ask(
     )
     # The panel is the same whichever relations the chapter takes.
     used = given | getattr(study, "FOR_VERDICT", {}) | {"relations": (), "left_out": ()}
-    with probing.metered() as work:
+    with probing.metered(lm) as work:
         facts = panel(given["dataset"], n, given["seed"])
         if facts.empty:
             return None
