@@ -111,19 +111,26 @@ def measure_one(
         lm = prompt_formats.choose(lm, wanted, *asked).lm
     else:
         lm = prompt_formats.own(lm, wanted)
+    asked_with = given | {"cache": run.cache}
+    chosen: dict[str, Any] = {}
     with probing.metered(lm) as work:
-        answers = study.ask(lm, **fitting(study.ask, given | {"cache": run.cache}))
+        if hasattr(study, "choose"):
+            chosen = study.choose(lm, **fitting(study.choose, asked_with))
+        answers = study.ask(lm, **fitting(study.ask, asked_with | chosen))
     facts = study.facts(answers, **fitting(study.facts, given))
     summary = study.summary(facts, n_resamples=given["n_bootstrap"], seed=given["seed"])
     level = summary["relation"].eq("all").map({True: "run", False: "relation"})
-    chosen = answers.attrs.get("chosen", {})
+    if hasattr(study, "source"):
+        source = study.source(given, lm.name)
+    else:
+        source = datasets.source(given["dataset"])
     panel = asking.ask(run, lm, chosen) if "dataset" in given else None
     runs.save(
         run,
         answers=answers,
         metrics=summary.assign(level=level),
         model=models.describe(lm),
-        dataset=answers.attrs.get("source") or datasets.source(given["dataset"]),
+        dataset=source,
         extra={
             "scoring": probing.method(lm),
             "panel": panel,
