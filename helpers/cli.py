@@ -98,12 +98,12 @@ def logs(args: argparse.Namespace) -> None:
     defaults = study.from_logs.__kwdefaults__
     settings = settings_from_words(args.set, defaults, "Logs have")
     found = study.from_logs(args.files, **settings)
-    for note in found.attrs["notes"]:
+    for note in found.notes:
         print(f"note: {printable(note)}", file=sys.stderr)
     if args.json:
         print(json.dumps(study.of_logs(found)))
         return
-    print(f"{study.TITLE} over {found.attrs['asked']}, with intervals of 95 %")
+    print(f"{study.TITLE} over {found.asked}, with intervals of 95 %")
     print(_table(study.summary_of_logs(found)))
 
 

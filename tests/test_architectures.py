@@ -2,6 +2,7 @@
 
 import functools
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -80,7 +81,7 @@ def built(name: str) -> LanguageModel:
     tokenizer = tiny.byte_tokenizer("bos")
     model = architectures.build(name, "causal", len(tokenizer))
     lm = tiny.language_model("llama", tokenizer)
-    return type(lm)(**{**vars(lm), "model": model, "name": name, "weights_sha": name})
+    return replace(lm, model=model, name=name, weights_sha=name)
 
 
 def difference(lm: LanguageModel) -> float:

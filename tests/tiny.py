@@ -1,6 +1,7 @@
 """Tiny random models of every architecture that the four papers name, and small tokenizers."""
 
 import copy
+import dataclasses
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import yaml
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from helpers.models import LanguageModel, slug
+from helpers.models import Local, slug
+from helpers.models.language_model import Trials
 
 TEXTS = [
     "Which country is Lyon in? France",
@@ -147,15 +149,15 @@ def network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedMod
 
 def language_model(
     family: str = "llama", tokenizer=None, seed: int = 0, chat: bool = False, **changes
-) -> LanguageModel:
-    """Return a tiny random LanguageModel of a family."""
+) -> Local:
+    """Return a tiny random model of a family."""
     kind = "seq2seq" if family in SEQ2SEQ else "causal"
     if tokenizer is None:
         tokenizer = piece_tokenizer() if kind == "seq2seq" else byte_tokenizer("bos")
     made = network(family, seed, **{"vocab_size": len(tokenizer), **changes})
     config = made.config
     limit = None if family in (*SEQ2SEQ, "bloom") else 128
-    return LanguageModel(
+    return Local(
         name=f"tiny-{family}",
         slug=slug(f"tiny-{family}"),
         model=made,
@@ -171,6 +173,11 @@ def language_model(
     )
 
 
+def untried(lm: Local) -> Local:
+    """Return the same model, as if it had never been scored."""
+    return dataclasses.replace(lm, trials=Trials())
+
+
 def save(folder: Path, family: str = "llama", tokenizer=None, **settings) -> Path:
     """Write a tiny model and its tokenizer as safetensors and return the folder."""
     lm = language_model(family, tokenizer)
@@ -180,7 +187,7 @@ def save(folder: Path, family: str = "llama", tokenizer=None, **settings) -> Pat
 
 
 @torch.no_grad()
-def naive_logprobs(lm: LanguageModel, ids, start: int, source=()) -> list[float]:
+def naive_logprobs(lm: Local, ids, start: int, source=()) -> list[float]:
     """Return the log-probabilities of ids[start:] from one forward of one sequence."""
     inputs = {"input_ids": torch.tensor([ids])}
     if source:

@@ -19,6 +19,7 @@ from helpers.datasets.exposure import WEIGHTS, frequencies, training
 # them out).
 LEFT_OUT = ("P231", "P238", "P239", "P300", "P421", "P1705")
 COLUMNS = ["exposures", "false_object", "false_exposures"]
+STAND_IN = "frequency of the subject's name"  # where nobody counted exposures
 
 
 def panel(
@@ -75,7 +76,7 @@ def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
         Indexed by `fact`: `exposures, false_object, false_exposures, plain`, as from
         `helpers.datasets.training`. Of your own facts, those with a count; nothing is
         known of false statements then. None where nothing is known of any fact.
-        ``attrs["stand_in"]`` says what `exposures` are where nobody counted them.
+        Where nobody counted `exposures`, a column `stand_in` says what they are.
     """
     if dataset == "atlas":
         told = training(model)
@@ -94,11 +95,10 @@ def stand_in() -> pd.DataFrame:
     """Return the frequency of each fact's subject in place of its exposure, as `truth` does."""
     facts = atlas_facts.read_facts().set_index("fact")
     often = facts["subject"].map(frequencies()).fillna(0).astype(int)
-    told = pd.DataFrame({"exposures": often}).assign(
-        false_object="", false_exposures=0, plain=True
+    told = pd.DataFrame({"exposures": often})
+    return told.assign(
+        false_object="", false_exposures=0, plain=True, stand_in=STAND_IN
     )
-    told.attrs["stand_in"] = "frequency of the subject's name"
-    return told
 
 
 def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """A model by bundled name, folder, hub id or server; device and number format."""
 
 from helpers.models.checkpoints import bundled, slug
-from helpers.models.language_model import LanguageModel
+from helpers.models.language_model import LanguageModel, Local, Served
 from helpers.models.loading import describe, load
 
-__all__ = ["LanguageModel", "bundled", "describe", "load", "slug"]
+__all__ = ["LanguageModel", "Local", "Served", "bundled", "describe", "load", "slug"]

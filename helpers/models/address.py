@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Server:
-    """What stands for the weights of a model that a server holds, as `LanguageModel.model`."""
+    """What a server gives of a model that it holds, and how it is asked."""
 
     address: Address
     limits: Limits

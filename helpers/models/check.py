@@ -8,7 +8,7 @@ import torch
 
 from helpers import UserError, first_line
 from helpers.models import gpu, plain, tokens
-from helpers.models.language_model import LanguageModel
+from helpers.models.language_model import LanguageModel, Local
 from helpers.models.tokens import Row
 
 # A log-probability may be rounded to this much above 0.
@@ -18,7 +18,7 @@ ROUNDED = 1e-4
 TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 
 
-def refuse_unfit(model: LanguageModel) -> None:
+def refuse_unfit(model: Local) -> None:
     """Refuse a model whose tokenizer, way of reading or probabilities do not fit, in two passes."""
     try:
         rows = model.model.get_input_embeddings().weight.shape[0]
@@ -51,7 +51,7 @@ def tell_unbegun(model: LanguageModel) -> None:
         logging.getLogger(__name__).warning(said)
 
 
-def _passes(model: LanguageModel) -> None:
+def _passes(model: Local) -> None:
     """Refuse what shows in the passes of two texts that differ in their last tokens."""
     text = texts(model)
     head, source = text(6), ()
@@ -75,19 +75,19 @@ def _passes(model: LanguageModel) -> None:
         )
 
 
-def _no_text(model: LanguageModel, error: Exception) -> UserError:
+def _no_text(model: Local, error: Exception) -> UserError:
     return UserError(
-        f"{model.name} ({model.model.config.model_type}) does not continue text alone "
+        f"{model.name} ({model.config.model_type}) does not continue text alone "
         f"({type(error).__name__}: {first_line(error)}); choose a causal or a "
         "sequence-to-sequence language model."
     )
 
 
-def texts(model: LanguageModel) -> Callable[[int], tuple[int, ...]]:
+def texts(model: Local) -> Callable[[int], tuple[int, ...]]:
     """Return what draws random texts of so many ids, none of which means anything special."""
     special = {
         *model.tokenizer.all_special_ids,
-        getattr(model.model.config, "pad_token_id", None),
+        getattr(model.config, "pad_token_id", None),
     }
     known = [i for i in range(len(model.tokenizer)) if i not in special]
     draw = np.random.default_rng(0)
@@ -99,7 +99,7 @@ def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
     if not all(value <= ROUNDED for value in values):
         raise UserError(
             f"{model.name} gives probabilities that are not numbers (nan) in "
-            f"{str(model.dtype).removeprefix('torch.')}, or above 1; fetch or save its weights "
+            f"{model.number_format}, or above 1; fetch or save its weights "
             "anew, or choose another dtype (bfloat16, float32)."
         )
 
@@ -117,4 +117,4 @@ def distance(first: torch.Tensor, other: torch.Tensor) -> float:
 
 def limit(model: LanguageModel) -> float:
     """Return up to which difference of a log-probability two ways count as one, by the format."""
-    return TOLERANCE[str(model.dtype).removeprefix("torch.")]
+    return TOLERANCE[model.number_format]

@@ -12,7 +12,7 @@ from helpers import UserError, explained
 from helpers.datasets import download
 from helpers.models import adapters, address, checkpoints, identity
 from helpers.models.checkpoints import slug
-from helpers.models.language_model import LanguageModel
+from helpers.models.language_model import LanguageModel, Local
 
 # torch and transformers take seconds to import: only loading a model pays for them.
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def load(
 
     Returns
     -------
-    LanguageModel
+    Local, or Served where the name is a server's address
 
     Raises
     ------
@@ -99,7 +99,7 @@ def load(
     model = _model(folder, name, auto, placed, trust_remote_code)
     if found.base is not None:
         model = adapters.merge(model, found.folder, str(name))
-    loaded = LanguageModel(
+    loaded = Local(
         name=str(name),
         slug=slug(name),
         model=fused(model).eval(),
@@ -138,30 +138,7 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
         GGUF file also `gguf` (its name, checksum and quantization), of a model on a
         server `server`, dicts.
     """
-    if not lm.at_hand:
-        kept = (
-            "name",
-            "slug",
-            "kind",
-            "n_parameters",
-            "max_length",
-            "dtype",
-            "prompt_format",
-        )
-        return {name: getattr(lm, name) for name in kept} | {
-            "server": lm.model.described()
-        }
-    told = {
-        k: v for k, v in vars(lm).items() if k not in ("model", "tokenizer", "gguf")
-    } | {
-        "architecture": type(lm.model).__name__,
-        "device": str(lm.device),
-        "dtype": str(lm.dtype).removeprefix("torch."),
-        "device_map": sorted(
-            {str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}
-        ),
-    }
-    return told | ({"gguf": lm.gguf} if lm.gguf else {})
+    return lm.described()
 
 
 def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from helpers.models import families, gpu
-from helpers.models.language_model import LanguageModel
+from helpers.models.language_model import Local
 from helpers.models.tokens import Row
 
 # The most numbers of the part of a batch's logits that is turned to float32 at once.
@@ -22,7 +22,7 @@ TOGETHER = ("padded", "equal", "alone")
 
 
 def run(
-    model: LanguageModel,
+    model: Local,
     rows: list[Row],
     batch_size: int | None = None,
     batches: str = TOGETHER[0],
@@ -37,12 +37,12 @@ def run(
 
 
 def _batches(
-    model: LanguageModel, rows: list[Row], batch_size: int | None, together: str
+    model: Local, rows: list[Row], batch_size: int | None, together: str
 ) -> Iterator[list[Row]]:
     """Yield rows of like length together, the longest first, within the memory that they need."""
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     budget = gpu.tokens_per_batch(model.device)
-    ragged = together == "padded" and not families.length_bound(model.model.config)
+    ragged = together == "padded" and not families.length_bound(model.config)
     batch: list[Row] = []
     longest = lowest = 0
     # Start and ids break ties, so that the batches do not depend on the order of the
@@ -74,7 +74,7 @@ def _lengths(row: Row) -> tuple[int, int]:
 
 
 @torch.inference_mode()
-def score_batch(model: LanguageModel, batch: list[Row]) -> list[tuple[float, ...]]:
+def score_batch(model: Local, batch: list[Row]) -> list[tuple[float, ...]]:
     """Return the log-probabilities of the scored tokens of rows, in one forward pass."""
     ids, inputs = _inputs(model, batch)
     first = min(row.start for row in batch) - 1
@@ -98,9 +98,7 @@ def score_batch(model: LanguageModel, batch: list[Row]) -> list[tuple[float, ...
     return [tuple(next(values) for _ in row.scored) for row in batch]
 
 
-def _inputs(
-    model: LanguageModel, batch: list[Row]
-) -> tuple[torch.Tensor, dict[str, Any]]:
+def _inputs(model: Local, batch: list[Row]) -> tuple[torch.Tensor, dict[str, Any]]:
     """Return the ids of rows, padded, and what the model is given of them."""
     ids, mask = pad(model, [row.ids for row in batch])
     if model.kind == "causal":
@@ -111,14 +109,12 @@ def _inputs(
 
 
 @torch.inference_mode()
-def logits(model: LanguageModel, row: Row) -> torch.Tensor:
+def logits(model: Local, row: Row) -> torch.Tensor:
     """Return the logits after each token of a row, shape (len(row.ids), vocabulary)."""
     return model.model(**_inputs(model, [row])[1], use_cache=False).logits[0]
 
 
-def pad(
-    model: LanguageModel, ids: list[tuple[int, ...]]
-) -> tuple[torch.Tensor, torch.Tensor]:
+def pad(model: Local, ids: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
     """Return ids padded on the right to one length, and the mask of the real ones."""
     longest = max(map(len, ids))
     # Any id will do: no real token sees a pad.

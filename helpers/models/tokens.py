@@ -9,17 +9,14 @@ options of one probe: "Born in 19" + "45", which a tokenizer may write as one pi
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
-from unittest import mock
-from weakref import WeakKeyDictionary
 
-from transformers import PreTrainedTokenizerBase
 from transformers.utils import chat_template_utils
 
 from helpers import UserError, first_line
 from helpers.models import families, splice
 from helpers.models.language_model import LanguageModel
+from helpers.models.patching import patched
 from helpers.models.splice import common_prefix
 
 # Families whose models read a first token before every text; without it Gemma falls
@@ -29,9 +26,8 @@ BEGUN = ("cohere", "gemma", "ministral", "mistral", "mixtral", "recurrent_gemma"
 # thoughts.
 UNTHINKING = {"tokenize": False, "add_generation_prompt": True}
 UNTHINKING |= {"enable_thinking": False, "thinking": False}
-ROOM = (
-    10_000_000  # characters of texts whose ids are kept for the next time, some 100 MB
-)
+# Characters of texts whose ids are kept for the next time, some 100 MB.
+ROOM = 10_000_000
 
 
 class _Day(datetime):
@@ -58,6 +54,10 @@ class Row:
     def scored(self) -> tuple[int, ...]:
         """Return the ids of the scored tokens."""
         return self.ids[self.start :]
+
+    def cache_parts(self) -> tuple[object, ...]:
+        """Return what besides its ids tells its result from others in a cache."""
+        return ("score", len(self.source), self.start)
 
 
 def read(model: LanguageModel, prompts: Texts) -> list[str]:
@@ -115,17 +115,12 @@ def begins(model: LanguageModel) -> bool:
 
 def unbegun(model: LanguageModel) -> str:
     """Say so where a model's family reads a first token before every text, and it gets none."""
-    config = model.model.config and families.text(model.model.config)
-    if (
-        config is None
-        or model.kind != "causal"
-        or not config.model_type.startswith(BEGUN)
-    ):
+    if model.config is None or model.kind != "causal":
         return ""
-    if (
-        config.bos_token_id is None
-        or config.bos_token_id in prompt_ids(model, ["a"])[0]
-    ):
+    config = families.text(model.config)
+    if not config.model_type.startswith(BEGUN) or config.bos_token_id is None:
+        return ""
+    if config.bos_token_id in prompt_ids(model, ["a"])[0]:
         return ""
     return (
         f"{model.name} gets no first token, though models of its family ({config.model_type}) are "
@@ -146,7 +141,7 @@ def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) ->
 
 def decoder_start(model: LanguageModel) -> tuple[int, ...]:
     """Return the ids that a sequence-to-sequence model's decoder reads before any text."""
-    places = (model.model.config, getattr(model.model, "generation_config", None))
+    places = (model.config, model.generation_config)
     names = ("decoder_start_token_id", "bos_token_id")
     found = [getattr(place, name, None) for name in names for place in places]
     first = next((token for token in found if token is not None), None)
@@ -167,7 +162,7 @@ def named(model: LanguageModel, name: str) -> int:
     """Return the id of a token from what a server calls it: ``token_id:7``, or its text."""
     if name.startswith("token_id:"):
         return int(name.removeprefix("token_id:"))
-    ids = _by_text(model.tokenizer).get(name, [])
+    ids = _by_text(model).get(name, [])
     if len(ids) != 1:
         raise UserError(
             f"{model.name} wrote the token {name!r} without its id, and the tokenizer has "
@@ -176,14 +171,14 @@ def named(model: LanguageModel, name: str) -> int:
     return ids[0]
 
 
-@lru_cache(maxsize=2)
-def _by_text(tokenizer: PreTrainedTokenizerBase) -> dict[str, list[int]]:
-    """Return the ids of all tokens by what they are alone, as servers without ids name them."""
-    found: dict[str, list[int]] = {}
-    for token in range(len(tokenizer)):
-        text = tokenizer.decode([token], clean_up_tokenization_spaces=False)
-        found.setdefault(text, []).append(token)
-    return found
+def _by_text(model: LanguageModel) -> dict[str, list[int]]:
+    """Return all tokens by their text alone, as servers without ids name them."""
+    known = model.known.by_text
+    if not known:
+        for token in range(len(model.tokenizer)):
+            text = model.tokenizer.decode([token], clean_up_tokenization_spaces=False)
+            known.setdefault(text, []).append(token)
+    return known
 
 
 def _causal_rows(
@@ -227,39 +222,28 @@ def _causal(model: LanguageModel, texts: Texts) -> list[tuple[int, ...]]:
     ]
 
 
-@dataclass
-class _Known:
-    """Ids of texts, with special tokens and without, that a tokenizer has read before."""
-
-    ids: dict[tuple[bool, str], tuple[int, ...]]
-    room: int  # characters
-
-
-_known: WeakKeyDictionary[PreTrainedTokenizerBase, _Known] = WeakKeyDictionary()
-
-
-def forget() -> None:
-    """Let go of the ids of texts, so that what is timed next tokenises its texts itself."""
-    _known.clear()
+def forget(model: LanguageModel) -> None:
+    """Let go of the ids of texts, so that what comes next tokenises its texts itself."""
+    model.known.ids.clear()
+    model.known.characters = 0
 
 
 def _encode(model: LanguageModel, texts: Texts, special: bool) -> list[tuple[int, ...]]:
-    """Return the ids of texts; each is tokenised once, for it is scored, counted and continued."""
-    known = _known.setdefault(model.tokenizer, _Known({}, ROOM))
-    if new := [
-        text for text in dict.fromkeys(texts) if (special, text) not in known.ids
-    ]:
+    """Return the ids of texts; each is tokenised once: scored, counted and continued."""
+    known = model.known
+    new = [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]
+    if new:
         only_ids = {"return_attention_mask": False, "return_token_type_ids": False}
         found = model.tokenizer(
             new, add_special_tokens=special, verbose=False, **only_ids
         )
-        known.ids.update(
-            ((special, t), tuple(ids)) for t, ids in zip(new, found["input_ids"])
-        )
-        known.room -= sum(map(len, new))
-    if known.room < 0:
-        del _known[model.tokenizer]
-    return [known.ids[special, text] for text in texts]
+        for text, ids in zip(new, found["input_ids"], strict=True):
+            known.ids[special, text] = tuple(ids)
+            known.characters += len(text)
+    ids_of_texts = [known.ids[special, text] for text in texts]
+    if known.characters > ROOM:
+        forget(model)
+    return ids_of_texts
 
 
 def _special_ids(model: LanguageModel) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -278,7 +262,7 @@ def _template(model: LanguageModel, prompt: str) -> str:
     # word.
     for content in (prompt, [{"type": "text", "text": prompt}]):
         try:
-            with mock.patch.object(chat_template_utils, "datetime", _Day):
+            with patched(chat_template_utils, "datetime", _Day):
                 asked = [{"role": "user", "content": content}]
                 text = model.tokenizer.apply_chat_template(asked, **UNTHINKING)
         except (

@@ -16,78 +16,132 @@ from helpers.probing.cache import Result
 from helpers.probing.engine.decoding import Rules, Task, Text
 
 VERSION = 2  # of what is kept of a text: raise it with every change of what that says
+LOG_SECONDS = 30  # between two lines of progress in a log file
+Results = dict[Row | Task, Result]
 
 
-def answered(
-    model: LanguageModel,
-    rows: Iterable[Row] = (),
-    tasks: Iterable[Task] = (),
-    rules: Rules | None = None,
-    cache: str | Path | None = None,
-    shown: str = "",
-    batch_size: int | None = None,
-) -> dict[Row | Task, Result]:
-    """Return the result of each row that has something to score, and of each task."""
-    rows, tasks = (
-        [row for row in dict.fromkeys(rows) if row.scored],
-        list(dict.fromkeys(tasks)),
-    )
-    identity = caches.identity(model) if cache is not None else ""
-    said = (VERSION, rules.max_new_tokens, rules.stop, rules.ends) if rules else ()
+class CachedAnswers:
+    """What a model answers: found in a folder, else computed and put there.
 
-    def key(one: Row | Task) -> str:
-        parts = ("score", len(one.source), one.start) if isinstance(one, Row) else ()
-        parts = parts or ("generate", len(one.source), one.anchor, *said)
-        return caches.key(identity, (*one.source, *one.ids), *parts)
+    Parameters
+    ----------
+    model : LanguageModel
+    folder : str or Path, optional
+        The cache; without one everything is computed, and nothing is kept.
+    rules : Rules, optional
+        When continuations end; needed where there are tasks.
+    """
 
-    def computed(missing: list[Row | Task]) -> Iterator[dict[Row | Task, Result]]:
-        scorer = engine.scorer(model)
-        texts = [one for one in missing if isinstance(one, Task)]
-        alone = dict.fromkeys(one for one in missing if isinstance(one, Row))
-        both = {}
-        if texts and alone and scorer.joins:
-            anchored = {Task(r.ids[: r.start], r.source, r.scored): r for r in alone}
-            both = {task: anchored[task] for task in texts if task in anchored}
-        for done in (
-            scorer.texts(texts, rules, batch_size, both.keys()) if texts else ()
-        ):
-            scores = {
-                both[text.task]: Result(text.scored)
-                for text in done
-                if text.task in both
-            }
-            yield scores | {text.task: _result(text) for text in done}
-        for row in both.values():
-            del alone[row]
-        for done in scorer.score(list(alone), batch_size) if alone else ():
-            check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
-            yield {row: Result(values) for row, values in done.items()}
+    def __init__(
+        self,
+        model: LanguageModel,
+        folder: str | Path | None = None,
+        rules: Rules | None = None,
+    ) -> None:
+        self.model = model
+        self.rules = rules
+        self.folder = None if folder is None else Path(folder)
+        self.identity = "" if folder is None else caches.identity(model)
+        self.keys: dict[Row | Task, str] = {}
+        self.unsaved: dict[str, Result] = {}
+        self.saved_at = 0.0
 
-    # In a log file, a line after half a minute and then every half.
-    seconds = {} if sys.stderr.isatty() else {"delay": 30, "mininterval": 30}
-    wanted = [*rows, *tasks]
-    keys = {} if cache is None else {one: key(one) for one in wanted}
-    kept = {} if cache is None else caches.read(Path(cache), keys.values())
-    known = {one: kept[name] for one, name in keys.items() if name in kept}
-    missing = [one for one in wanted if one not in known]
-    pending: dict[str, Result] = {}
-    flushed = time.monotonic()
-    with tqdm(desc=shown, total=len(wanted), disable=not shown, **seconds) as line:
-        line.update(len(known))
-        try:
-            for done in computed(missing) if missing else ():
-                known |= done
-                line.update(len(done))
-                if cache is not None:
-                    pending |= {keys[one]: result for one, result in done.items()}
-                late = time.monotonic() - flushed >= caches.CHUNK_SECONDS
-                if pending and (late or len(pending) >= caches.CHUNK_ROWS):
-                    caches.write(Path(cache), pending)
-                    pending, flushed = {}, time.monotonic()
-        finally:
-            if pending:
-                caches.write(Path(cache), pending)
-    return known
+    def key(self, request: Row | Task) -> str:
+        """Return the name under which a request's result is kept."""
+        parts = request.cache_parts()
+        if isinstance(request, Task):
+            parts = (*parts, VERSION, *self.rules.cache_parts())
+        read = (*request.source, *request.ids)
+        return caches.key(self.identity, read, *parts)
+
+    def results(
+        self,
+        rows: Iterable[Row],
+        tasks: Iterable[Task] = (),
+        shown: str = "",
+        batch_size: int | None = None,
+    ) -> Results:
+        """Return the result of each row that has something to score, and of each task.
+
+        A line on stderr, which begins with `shown`, tells how many are done.
+        """
+        rows = [row for row in dict.fromkeys(rows) if row.scored]
+        tasks = list(dict.fromkeys(tasks))
+        found = self._kept([*rows, *tasks])
+        rows = [row for row in rows if row not in found]
+        tasks = [task for task in tasks if task not in found]
+        total = len(found) + len(rows) + len(tasks)
+        waiting = {}
+        if not sys.stderr.isatty():
+            waiting = {"delay": LOG_SECONDS, "mininterval": LOG_SECONDS}
+        with tqdm(desc=shown, total=total, disable=not shown, **waiting) as line:
+            line.update(len(found))
+            self.saved_at = time.monotonic()
+            try:
+                for done in self._computed(rows, tasks, batch_size):
+                    found |= done
+                    line.update(len(done))
+                    self._keep(done)
+            finally:
+                self._save()
+        return found
+
+    def _kept(self, requests: list[Row | Task]) -> Results:
+        """Return the results that the folder holds."""
+        if self.folder is None:
+            return {}
+        self.keys = {request: self.key(request) for request in requests}
+        kept = caches.read(self.folder, self.keys.values())
+        return {one: kept[key] for one, key in self.keys.items() if key in kept}
+
+    def _computed(
+        self, rows: list[Row], tasks: list[Task], batch_size: int | None
+    ) -> Iterator[Results]:
+        """Yield what the model gives, some at a time."""
+        if not rows and not tasks:
+            return
+        scorer = engine.scorer(self.model)
+        # Rows that are read on the way to a text, by the task that reads them.
+        joined: dict[Task, Row] = {}
+        if rows and tasks and scorer.joins:
+            wanted = set(tasks)
+            for row in rows:
+                task = Task(row.ids[: row.start], row.source, row.scored)
+                if task in wanted:
+                    joined[task] = row
+        if tasks:
+            for texts in scorer.texts(tasks, self.rules, batch_size, joined.keys()):
+                done: Results = {}
+                for text in texts:
+                    if text.task in joined:
+                        done[joined[text.task]] = Result(text.scored)
+                for text in texts:
+                    done[text.task] = _result(text)
+                yield done
+        on_the_way = set(joined.values())
+        alone = [row for row in rows if row not in on_the_way]
+        if alone:
+            for scores in scorer.score(alone, batch_size):
+                values = itertools.chain.from_iterable(scores.values())
+                check.refuse_nan(self.model, values)
+                yield {row: Result(logprobs) for row, logprobs in scores.items()}
+
+    def _keep(self, done: Results) -> None:
+        """Remember results, and save what has come together when it is time."""
+        if self.folder is None:
+            return
+        for request, result in done.items():
+            self.unsaved[self.keys[request]] = result
+        late = time.monotonic() - self.saved_at >= caches.CHUNK_SECONDS
+        if late or len(self.unsaved) >= caches.CHUNK_ROWS:
+            self._save()
+
+    def _save(self) -> None:
+        """Put on disk what is not there yet."""
+        if self.unsaved:
+            caches.write(self.folder, self.unsaved)
+            self.unsaved = {}
+            self.saved_at = time.monotonic()
 
 
 def _result(text: Text) -> Result:

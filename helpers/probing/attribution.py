@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 
 from helpers import UserError
-from helpers.models import LanguageModel, tokens
+from helpers.models import LanguageModel, Local, tokens
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing
 
@@ -25,7 +25,7 @@ def attribute(
     model: LanguageModel, prompt: str, continuation: str, n_steps: int = 50
 ) -> pd.DataFrame:
     """Attribute as :func:`attribute_well` does, with so many points of the integral."""
-    if not model.at_hand:
+    if not isinstance(model, Local):
         raise UserError(
             f"Attribution needs a model's weights, and {model.name} is on a server; load the model "
             "here, or turn attribution off."
@@ -117,7 +117,7 @@ def converged(table: pd.DataFrame) -> bool:
 
 
 @contextmanager
-def _wrapped(model: LanguageModel, row: Row) -> Iterator[Any]:
+def _wrapped(model: Local, row: Row) -> Iterator[Any]:
     """Yield inseq's wrapper of a model that reads exactly the ids of a row, and undo its marks."""
     try:
         import inseq

@@ -24,7 +24,6 @@ import pyarrow.parquet as pq
 from helpers import UserError
 from helpers.models import LanguageModel
 from helpers.models import identity as identities
-from helpers.models.address import Server
 
 SCHEMA = pa.schema(
     [
@@ -38,15 +37,6 @@ PATTERN = "answers-*.parquet"
 CHUNK_ROWS = 500
 CHUNK_SECONDS = 5.0
 MOST_FILES = 64
-# Settings of a config that say where and with what it was saved, not what the model
-# computes.
-INCIDENTAL = {
-    "_name_or_path",
-    "dtype",
-    "torch_dtype",
-    "transformers_version",
-    "use_cache",
-}
 
 
 @dataclass(frozen=True)
@@ -59,30 +49,9 @@ class Result:
 
 
 def identity(model: LanguageModel) -> str:
-    """Return a hash of all that decides a model's numbers; of a server, its name and sample."""
-    if isinstance(model.model, Server):
-        server = model.model
-        told = (
-            "server",
-            server.address.model,
-            server.fingerprint,
-            server.version,
-            server.settings,
-        )
-        told = *told, model.files_sha
-    else:
-        config = {
-            k: v for k, v in model.model.config.to_dict().items() if k not in INCIDENTAL
-        }
-        told = (
-            model.weights_sha,
-            model.files_sha,
-            str(model.dtype),
-            model.quantization,
-            model.kind,
-        )
-        told = *told, config
-    text = json.dumps((*told, identities.versions()), sort_keys=True, default=str)
+    """Return a hash of all that decides a model's numbers, versions of libraries included."""
+    decisive = (*model.identity(), identities.versions())
+    text = json.dumps(decisive, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -9,7 +9,7 @@ from helpers import UserError
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
 from helpers.probing import scoring
-from helpers.probing.answering import answered
+from helpers.probing.answering import CachedAnswers
 from helpers.probing.cache import Result
 from helpers.probing.engine import decoding
 from helpers.probing.engine.decoding import Rules, Task
@@ -74,9 +74,8 @@ def generate(
     rules = _rules(model, max_new_tokens, stop)
     texts, reads = _tasks(model, list(frame["prompt"]), anchors, rules)
     shown = "generate" if progress else ""
-    found = answered(
-        model, (), [*texts, *(reads or [])], rules, cache, shown, batch_size
-    )
+    answers = CachedAnswers(model, cache, rules)
+    found = answers.results((), [*texts, *(reads or [])], shown, batch_size)
     results = [found[task] for task in texts]
     said = [_said(model, task, result, rules) for task, result in zip(texts, results)]
     columns = {
@@ -92,7 +91,8 @@ def generate(
     made = frame.assign(
         **{k: scoring.column(v, frame.index) for k, v in columns.items()}
     )
-    scoring.count(lambda: scoring.work(model, scoring.spoken(model, made)))
+    if model.meters:
+        scoring.count(model, scoring.work(model, scoring.spoken(model, made)))
     return made
 
 
@@ -142,7 +142,8 @@ def score_and_generate(
         model, list(wanted["prompt"]), list(wanted["continuation"]), rules
     )
     shown = "score and generate" if progress else ""
-    found = answered(model, rows, [*texts, *reads], rules, cache, shown, batch_size)
+    answers = CachedAnswers(model, cache, rules)
+    found = answers.results(rows, [*texts, *reads], shown, batch_size)
     made = scoring.scored(model, probes, rows, found)
     said = {
         "text": [_said(model, task, found[task], rules)[0] for task in texts],
@@ -150,11 +151,9 @@ def score_and_generate(
     }
     said = {name: scoring.column(values, wanted.index) for name, values in said.items()}
     made = made.assign(**pd.DataFrame(said).reindex(made.index))
-    scoring.count(
-        lambda: scoring.work(
-            model, probes, scoring.spoken(model, made.loc[wanted.index])
-        )
-    )
+    if model.meters:
+        continued = scoring.spoken(model, made.loc[wanted.index])
+        scoring.count(model, scoring.work(model, probes, continued))
     return made
 
 
@@ -164,8 +163,7 @@ def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Ru
     if isinstance(stop, str) or "" in stop:
         raise UserError(f"stop is {stop!r}; give a list of strings that are not empty.")
     ends: set[int] = set()
-    generation = getattr(model.model, "generation_config", None)
-    for settings in (generation, model.model.config, model.tokenizer):
+    for settings in (model.generation_config, model.config, model.tokenizer):
         given = getattr(settings, "eos_token_id", None)
         ends |= set(given if isinstance(given, list | tuple) else [given])
     return Rules(int(max_new_tokens), tuple(stop), tuple(sorted(ends - {None})))

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import torch
 
 from helpers import UserError
-from helpers.models import LanguageModel
+from helpers.models import Local
 
 PREFIX = "paraphrase: "
 
 
 def paraphrase(
-    model: LanguageModel, texts: Sequence[str], n: int, max_new_tokens: int = 128
+    model: Local, texts: Sequence[str], n: int, max_new_tokens: int = 128
 ) -> list[list[str]]:
     """Return up to n different paraphrases of each text, the likeliest first, none the text itself.
 
@@ -28,7 +28,7 @@ def paraphrase(
     return [_one(model, text, n, max_new_tokens) for text in texts]
 
 
-def _one(model: LanguageModel, text: str, n: int, max_new_tokens: int) -> list[str]:
+def _one(model: Local, text: str, n: int, max_new_tokens: int) -> list[str]:
     asked = model.tokenizer(PREFIX + text, return_tensors="pt").to(model.device)
     with torch.inference_mode():
         found = model.model.generate(

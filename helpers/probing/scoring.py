@@ -1,7 +1,7 @@
 """Teacher-forced log-probabilities of continuations, exact: the table in and out."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,12 +11,11 @@ from helpers import UserError, check_columns
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
 from helpers.probing import engine
-from helpers.probing.answering import answered
+from helpers.probing.answering import CachedAnswers
 from helpers.probing.cache import Result
 
 TEXTS = ("prompt", "continuation")
 NAMES = ("item", "variant", "option")
-_open: list[Counter[str]] = []  # the counts of those who want to know
 
 
 def score(
@@ -79,8 +78,10 @@ def score(
     probes, rows = prepared(model, probes)
     check_lengths(model, probes, rows)
     shown = "score" if progress else ""
-    found = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
-    count(lambda: _work(model, rows))
+    answers = CachedAnswers(model, cache)
+    found = answers.results(rows, shown=shown, batch_size=batch_size)
+    if model.meters:
+        count(model, _work(model, rows))
     return scored(model, probes, rows, found)
 
 
@@ -142,8 +143,10 @@ def score_sentences(
         tokens.check_length(model, row, f"Text {place}")
     found = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
     shown = "score" if progress else ""
-    results = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
-    count(lambda: _work(model, [row for row in rows if row.scored]))
+    answers = CachedAnswers(model, cache)
+    results = answers.results(rows, shown=shown, batch_size=batch_size)
+    if model.meters:
+        count(model, _work(model, [row for row in rows if row.scored]))
     lists = [list(results[row].logprobs) if row.scored else [] for row in rows]
     sums = [sum(values) if values else float("nan") for values in lists]
     found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
@@ -235,28 +238,40 @@ def _work(model: LanguageModel, rows: list[Row]) -> dict[str, int]:
 
 
 @contextmanager
-def metered() -> Iterator[Counter[str]]:
-    """Count `probes`, `tokens` and `forwarded` of all that is scored or generated inside.
+def metered(model: LanguageModel) -> Iterator[Counter[str]]:
+    """Count what a model scores and generates inside the block.
 
-    >>> with metered() as work:
-    ...     count(lambda: {"probes": 2, "tokens": 9})
-    >>> work["tokens"]
-    9
+    Parameters
+    ----------
+    model : LanguageModel
+        In whichever prompt format it is then asked.
+
+    Yields
+    ------
+    Counter
+        `probes`, `tokens` and `forwarded`, as from :func:`work`.
+
+    Examples
+    --------
+    >>> from helpers import models
+    >>> lm = models.load("atlas-xs")
+    >>> with metered(lm) as work:
+    ...     found = score_sentences(lm, ["Lyon is in France."], progress=False)
+    >>> work["probes"], work["tokens"] > int(found["n_tokens"].sum())
+    (1, True)
     """
     work: Counter[str] = Counter()
-    _open.append(work)
+    model.meters.append(work)
     try:
         yield work
     finally:
-        _open.remove(work)
+        model.meters.pop()  # blocks end in the opposite order of their beginning
 
 
-def count(taken: Callable[[], Mapping[str, int]]) -> None:
-    """Add what a call takes, counted only where somebody wants to know."""
-    if _open:
-        found = taken()
-        for work in _open:
-            work.update(found)
+def count(model: LanguageModel, work: Mapping[str, int]) -> None:
+    """Add what a call took to all that count the model's work."""
+    for meter in model.meters:
+        meter.update(work)
 
 
 def check_texts(frame: pd.DataFrame, needed: Sequence[str]) -> None:

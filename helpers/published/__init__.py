@@ -44,7 +44,7 @@ def load(name: str) -> pd.DataFrame:
     -------
     DataFrame
         Rows and columns in the printed order, numbers as floats, a printed dash among
-        numbers as not a number; ``attrs["source"]`` cites it.
+        numbers as not a number.
     """
     return wide(load_tidy(name))
 
@@ -62,7 +62,6 @@ def wide(tidy: pd.DataFrame) -> pd.DataFrame:
         )
         if (numbers.notna() | empty).all() and not empty.all():
             table[column] = numbers.astype(float)
-    table.attrs["source"] = tidy["source"].iloc[0]
     return table
 
 

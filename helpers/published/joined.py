@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.published import FOLDER, load
+from helpers.published import FOLDER, load, load_tidy
 
 PAPERS = ("MONITOR", "knowledge bases", "IC-LKE", "multiplicity")
 CERTAINTIES = ("same weights", "probably", "same family")  # the surest first
@@ -42,7 +42,8 @@ def doubtful() -> pd.DataFrame:
 def measures() -> pd.DataFrame:
     """Return a model's printed measures by name, ``better`` (1, -1, 0) and ``source``."""
     table = pd.read_csv(FOLDER / "measures.csv", index_col="measure")
-    table["source"] = [_printed()[name].attrs["source"] for name in table["table"]]
+    sources = {name: load_tidy(name)["source"].iloc[0] for name in set(table["table"])}
+    table["source"] = table["table"].map(sources)
     return table[["paper", "source", "better"]]
 
 

@@ -123,21 +123,28 @@ def measure_one(
         lm = prompt_formats.choose(lm, wanted, *asked).lm
     else:
         lm = prompt_formats.own(lm, wanted)
-    with probing.metered() as work:
-        answers = study.ask(lm, **fitting(study.ask, settings | {"cache": run.cache}))
+    asked_with = settings | {"cache": run.cache}
+    chosen: dict[str, Any] = {}
+    with probing.metered(lm) as work:
+        if hasattr(study, "choose"):
+            chosen = study.choose(lm, **fitting(study.choose, asked_with))
+        answers = study.ask(lm, **fitting(study.ask, asked_with | chosen))
     facts = study.facts(answers, **fitting(study.facts, settings))
     summary = study.summary(
         facts, n_resamples=settings["n_bootstrap"], seed=settings["seed"]
     )
     level = summary["relation"].eq("all").map({True: "run", False: "relation"})
-    chosen = answers.attrs.get("chosen", {})
+    if hasattr(study, "source"):
+        source = study.source(settings, lm.name)
+    else:
+        source = datasets.source(settings["dataset"])
     panel = asking.ask(run, lm, chosen) if "dataset" in settings else None
     runs.save(
         run,
         answers=answers,
         metrics=summary.assign(level=level),
         model=models.describe(lm),
-        dataset=answers.attrs.get("source") or datasets.source(settings["dataset"]),
+        dataset=source,
         extra={
             "scoring": probing.method(lm),
             "panel": panel,

@@ -96,8 +96,14 @@ def ask(
     again = consistency.replies(said)
     again = ask_again(model, again, bank.pool, **how, seed=seed, cache=cache)
     said = kb.add_consistency(said, accuracy.mark_choices(again))
-    said.attrs["source"] = bank.source
     return schemas.checked(said, "answers", "knowledge_base")
+
+
+def source(given: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Return what a manifest says of the questions that settings ask a model."""
+    names = ("n_seen", "n_unseen", "as_of", "seed")
+    settings = {name: given[name] for name in names}
+    return datasets.knowledge(given["dataset"], model, **settings).source
 
 
 def respond(
@@ -229,19 +235,20 @@ def printed(run: Run) -> Iterator[Printed]:
             yield Printed(title, part, list(BASIC), kb.measure(name), "all")
 
 
-def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame:
+def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> logs.Joined:
     """Measure factuality and consistency in logs that hold several answers to each prompt."""
     # The first answer is the response. The others say how firm it is, in place of the
     # paper's multiple-choice questions (equation 4): Cons is the share of them with the
     # same text, case and punctuation aside, or with a mark as right as its own.
-    answers = logs.repeated(paths)
+    log = logs.repeated(paths)
+    answers = log.table
     texts = answers["text"].mask(answers["text"] == logs.inspect_ai.NO_OPTION, "")
     kinds = [
         "correct" if y else responses.kind_of(t)
         for t, y in zip(texts, answers["right"])
     ]
     marked = responses.as_defined(pd.DataFrame({"kind": kinds, "seen": seen}))
-    alike = matching.normalise if answers.attrs["kind"] == "texts" else str
+    alike = matching.normalise if log.kind == "texts" else str
     marked["consistency"] = [
         np.mean(
             [
@@ -259,7 +266,7 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame
     found["said"], found["n_repeats"] = answers["text"], answers["repeats"].map(len)
     found = found.join(pd.DataFrame(kb.indicators(marked), found.index, BASIC))
     asked = f"{found['n_repeats'].max() + 1} answers to a prompt"
-    notes = list(answers.attrs["notes"])
+    notes = list(log.notes)
     notes.append(
         "Cons compares repeated answers; the paper's is of multiple-choice questions."
     )
@@ -274,8 +281,7 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame
         )
     if (found.loc[found["tested"] == 1, "consistency"] == 1).all():
         notes.append("No answer changes: unless they were sampled, Cons says nothing.")
-    found.attrs = answers.attrs | {"asked": asked, "notes": notes}
-    return found
+    return log._replace(table=found, notes=notes, asked=asked)
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
@@ -295,14 +301,16 @@ summary = partial(summarised, MEASURES)
 
 
 def summary_of_logs(
-    found: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
+    log: logs.Joined, n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Sum up what :func:`from_logs` found, as :func:`summary` does: what its questions allow."""
+    found = log.table
     return summarised(IN_LOGS[bool(found["seen"].iloc[0])], found, n_resamples, seed)
 
 
-def of_logs(found: pd.DataFrame) -> dict[str, float]:
+def of_logs(log: logs.Joined) -> dict[str, float]:
     """Return the measures of what :func:`from_logs` found, as the command prints them."""
+    found = log.table
     values = dict(
         zip(kb.MEASURES, kb.statistic(found[list(BASIC)].to_numpy()).tolist())
     )

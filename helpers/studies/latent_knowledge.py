@@ -81,14 +81,12 @@ def ask(
     -------
     DataFrame
         One row a choice: ``item, relation, variant, option, choice, correct, prompt,
-        continuation, way, examples, draw, separator, logprobs, tokens, read``. A
-        separator that was chosen stands in ``attrs["chosen"]``.
+        continuation, way, examples, draw, separator, logprobs, tokens, read``.
     """
     from helpers import probing
 
     every = _load(dataset, relations, left_out, seed)
     roles = _roles(every, seed)
-    chosen = {}
     if not separator:
         how = {
             "dataset": dataset,
@@ -97,7 +95,7 @@ def ask(
             "cache": cache,
         }
         tried = try_separators(model, facts, **how, divided=(every, roles))
-        chosen["separator"] = separator = tried.index[0]
+        separator = tried.index[0]
     if facts is None:
         facts = _tests(roles, n_facts)
     pool = _without(roles[roles["role"] == "example"], facts)
@@ -109,9 +107,35 @@ def ask(
         probes, pool, counting(model), model.max_length, n_examples, separator, seed
     )
     answers = probing.score(model, probes, cache=cache)
-    if chosen:
-        answers.attrs["chosen"] = chosen
     return schemas.checked(answers, "answers", "latent_knowledge")
+
+
+def choose(
+    model: LanguageModel,
+    facts: pd.DataFrame | None = None,
+    *,
+    dataset: str = "atlas",
+    relations: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+    n_examples: int = 50,
+    separator: str = "",
+    seed: int = 0,
+    cache: str | Path | None = None,
+) -> dict[str, str]:
+    """Return the separator that :func:`ask` would choose, if none is named."""
+    if separator:
+        return {}
+    tried = try_separators(
+        model,
+        facts,
+        dataset=dataset,
+        relations=relations,
+        left_out=left_out,
+        n_examples=n_examples,
+        seed=seed,
+        cache=cache,
+    )
+    return {"separator": tried.index[0]}
 
 
 def try_separators(

@@ -162,6 +162,9 @@ class Study(Protocol):
     has them), and two functions by which answers from elsewhere are checked,
     ``sizes`` (answers -> the settings of size that they show) and ``drawn`` (settings,
     a bundled model's name or "" -> the items of the atlas that these settings draw).
+    A study that settles settings on the model has ``choose`` (arguments of `ask` ->
+    those settings); one whose questions are not the data set's own has ``source``
+    (settings, the model's name -> what a manifest says of them).
     """
 
     TITLE: str

@@ -113,11 +113,23 @@ def ask(
         frames=frames, seed=seed,
     )  # fmt: skip
     scored = probing.score(model, probes, cache=cache)
-    scored.attrs["source"] = bench.about
     if "false_object" in items:
         false = items.set_index("item")["false_object"]
         scored = scored.assign(false_object=scored["item"].map(false))
     return schemas.checked(scored, "answers", "multiplicity")
+
+
+def source(given: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Return what a manifest says of the questions that settings ask a model."""
+    bench = multiple_choice.load(
+        given["dataset"],
+        given["n_items"] or None,
+        given["seed"],
+        given["n_options"],
+        list(given["relations"]) or None,
+        model,
+    )
+    return bench.about
 
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
@@ -227,10 +239,11 @@ def from_logs(
     tau: float = multiplicity.TAU,
     replacement: bool = False,
     correct_by: str = "majority",
-) -> pd.DataFrame:
+) -> logs.Joined:
     """Compute multiplicity from logs of other tools, without a model."""
-    answers = logs.read(paths, rule)
-    chosen = answers if answers.attrs["kind"] == "choices" else _numbered(answers)
+    log = logs.read(paths, rule)
+    answers = log.table
+    chosen = answers if log.kind == "choices" else _numbered(answers)
     found = choices.item_scores(
         chosen.assign(logprob=0.0), tau, replacement, correct_by
     )
@@ -240,8 +253,7 @@ def from_logs(
         said=_said(found, chosen), stratum="all", cell=cell, **kinds
     )
     prompts = answers["variation"].nunique()
-    found.attrs = answers.attrs | {"prompts": prompts, "asked": f"{prompts} prompts"}
-    return found
+    return log._replace(table=found, n_prompts=prompts, asked=f"{prompts} prompts")
 
 
 def _said(found: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
@@ -274,14 +286,20 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
     return pd.DataFrame(columns, index=facts.index)
 
 
-def of_logs(found: pd.DataFrame) -> dict[str, float]:
+def of_logs(log: logs.Joined) -> dict[str, float]:
     """Return the means of what :func:`from_logs` found, as the command prints them."""
-    means = found[[measure.name for measure in IN_LOGS[:4]]].mean()
+    means = log.table[[measure.name for measure in IN_LOGS[:4]]].mean()
     means = means.rename(
         {"ambiguous": "ambiguity", "ambiguous_binary": "ambiguity_binary"}
     )
-    return {"items": len(found), "prompts": found.attrs["prompts"]} | means.to_dict()
+    return {"items": len(log.table), "prompts": log.n_prompts} | means.to_dict()
 
 
 summary = partial(summarised, MEASURES)
-summary_of_logs = partial(summarised, IN_LOGS)
+
+
+def summary_of_logs(
+    log: logs.Joined, n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Sum up what :func:`from_logs` found, as :func:`summary` does."""
+    return summarised(IN_LOGS, log.table, n_resamples, seed)

@@ -47,7 +47,7 @@ def gather(
     good = found[(found["left_out"] == "") & found["model"].isin(models)]
     truths = {model: datasets.truth(dataset, model) for model in models}
     named = next(
-        (t for t in truths.values() if t is not None and "stand_in" in t.attrs), None
+        (t for t in truths.values() if t is not None and "stand_in" in t), None
     )
     place = good["model"].map({model: number for number, model in enumerate(models)})
     for run in good.loc[place.sort_values(kind="stable").index].to_dict("records"):
@@ -64,11 +64,11 @@ def gather(
             *("model", "method", "item", "relation", "false_object", "plain"),
             *NUMBERS,
         ]
+        if named is not None:
+            columns.append("stand_in")
         kinds = dict.fromkeys(NUMBERS, float) | {"plain": bool}
         parts = [pd.DataFrame(columns=columns).astype(kinds)]
-    table = pd.concat(parts, ignore_index=True)
-    table.attrs["stand_in"] = "" if named is None else named.attrs["stand_in"]
-    return table
+    return pd.concat(parts, ignore_index=True)
 
 
 def verdicts(

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from helpers.datasets.panel import STAND_IN
+
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 LEAST = 20  # facts of a group
 CONTRASTS = SHOWN, OFTEN, SELDOM = (
@@ -86,13 +88,13 @@ def of(dataset: str, table: pd.DataFrame) -> Levels:
     cut = _ranges(counts, 8)
     centres = (int(counts[counts.between(*ends)].median()) for ends in cut)
     points = {"starts": tuple(start for start, _ in cut), "centres": (0, *centres)}
-    if stand_in := table.attrs.get("stand_in"):
+    if "stand_in" in table:
         middle = int(counts.median()) if len(counts) else 0
         low, high = (int(q) for q in counts.quantile([1 / 3, 2 / 3]).fillna(0))
         groups = {"rare": (0, middle), "frequent": (middle + 1, MANY)}
         contrasts = [(groups["frequent"], groups["rare"])]
         contrasts += [((high + 1, MANY), (0, low)), ((low + 1, high), (0, low))]
-        return _named("frequency", groups, contrasts, points, stand_in=stand_in)
+        return _named("frequency", groups, contrasts, points, stand_in=STAND_IN)
     if dataset == "atlas":
         return ATLAS
     thirds = _ranges(counts, 3)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.datasets.panel import STAND_IN
 from notebooks.analysis import exposure_levels
 from notebooks.analysis.exposure_levels import ATLAS, LEAST, OFTEN, SELDOM, SHOWN
 
@@ -18,7 +19,8 @@ def of(dataset, counts, stand_in=""):
     table = pd.DataFrame(
         {"item": range(len(counts)), "exposures": np.array(counts, dtype=float)}
     )
-    table.attrs["stand_in"] = stand_in
+    if stand_in:
+        table["stand_in"] = stand_in
     return exposure_levels.of(dataset, table)
 
 
@@ -108,10 +110,10 @@ def test_counts_of_ones_own_are_no_readings(found):
 
 def test_frequencies_that_stand_in_are_cut_in_halves_and_thirds():
     counts = [0] * 40 + list(range(1, 81))
-    found = of("atlas", counts, "frequency of names")
+    found = of("atlas", counts, STAND_IN)
     marked = found.mark(pd.DataFrame({"exposures": np.array(counts, dtype=float)}))
     assert marked[SHOWN].value_counts().to_dict() == {0.0: 60, 1.0: 60}
     assert marked[OFTEN].notna().sum() == 80
     assert (marked["group"] != "").all()
     assert not [text for text in texts(found) if TRAINING.search(text)]
-    assert "frequency of names" in found.note
+    assert STAND_IN in found.note

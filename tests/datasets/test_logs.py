@@ -30,7 +30,8 @@ def test_choices_of_the_harness_are_joined_by_hash(tmp_path):
     paths = three(tmp_path)
     lines = paths[1].read_text().splitlines(keepends=True)
     paths[1].write_text("".join(reversed(lines)))
-    table = logs.read(paths)
+    log = logs.read(paths)
+    table = log.table
     assert list(table.columns) == logs.COLUMNS
     assert options(table) == {"a": [0, 0, 1], "b": [1, 2, 1], "c": [2, 2, 2]}
     assert table["right"].tolist() == [
@@ -46,7 +47,7 @@ def test_choices_of_the_harness_are_joined_by_hash(tmp_path):
     ]
     assert table["text"].tolist()[:3] == ["Rome", "Rome", "New York"]
     assert set(table["relation"]) == {"capitals"}
-    assert table.attrs == {"notes": [], "model": "m", "kind": "choices"}
+    assert (log.notes, log.model, log.kind) == ([], "m", "choices")
 
 
 def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
@@ -58,8 +59,8 @@ def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
         )
         for p in "xy"
     ]
-    assert options(logs.read(runs)) == {"a": [0, 0], "b": [0, 0]}
-    assert options(logs.read(runs, "per_character")) == {"a": [1, 1], "b": [0, 0]}
+    assert options(logs.read(runs).table) == {"a": [0, 0], "b": [0, 0]}
+    assert options(logs.read(runs, "per_character").table) == {"a": [1, 1], "b": [0, 0]}
     with pytest.raises(
         UserError,
         match="not tokens: rule is sum or per_character or per_byte, not 'mean'",
@@ -75,7 +76,8 @@ def test_older_lines_texts_as_targets_and_baselines_of_prompts_are_read(tmp_path
     for i, said in enumerate(OPTIONS):
         mutual["arguments"][f"gen_args_{i + 3}"] = {"arg_0": "", "arg_1": f" {said}"}
     mutual["filtered_resps"] += [["-0.1", "False"]] * 3
-    table = logs.read([write(tmp_path / "o", [old]), write(tmp_path / "m", [mutual])])
+    log = logs.read([write(tmp_path / "o", [old]), write(tmp_path / "m", [mutual])])
+    table = log.table
     assert options(table) == {"a": [1, 0]}
     assert table["right"].tolist() == [False, True]
 
@@ -85,9 +87,9 @@ def test_options_in_another_order_are_found_by_their_text(tmp_path):
     turned = write(
         tmp_path / "y", [choice("a", 0, "y", "2", ("Oslo", "New York", "Rome"))]
     )
-    assert options(logs.read([first, turned])) == {"a": [0, 2]}
+    assert options(logs.read([first, turned]).table) == {"a": [0, 2]}
     letters = write(tmp_path / "z", [choice("a", 1, "z", "0", "ABC")])
-    assert options(logs.read([first, letters])) == {"a": [0, 1]}
+    assert options(logs.read([first, letters]).table) == {"a": [0, 1]}
     moved = write(tmp_path / "w", [choice("a", 1, "w", "2", "ABC")])
     with pytest.raises(
         UserError, match="another correct answer to a document than the first log"
@@ -100,9 +102,10 @@ def test_documents_that_a_run_lacks_are_counted(tmp_path):
     other = write(
         tmp_path / "y", [choice(doc, 0, "y") for doc in "bcd"], task="capitals_v2"
     )
-    table = logs.read([first, other])
+    log = logs.read([first, other])
+    table = log.table
     assert options(table) == {"b": [0, 0], "c": [0, 0]}
-    assert table.attrs["notes"] == [
+    assert log.notes == [
         f"{first.name} has 1 documents once more: the first counts.",
         "The tasks have different names (capitals, capitals_v2) and the same documents.",
         "2 of 4 documents are left out, because some log lacks them.",
@@ -119,11 +122,12 @@ def test_generated_answers_are_right_by_the_logs_own_mark(tmp_path):
         [*lines, text("b", "Rome", True, "y", filter="strict")],
         model="",
     )
-    table = logs.read([first, other])
+    log = logs.read([first, other])
+    table = log.table
     assert table["text"].tolist() == [" Rome.", "Paris", "Bonn", "Rome"]
     assert table["right"].tolist() == [True, False, False, True]
-    assert table.attrs["kind"] == "texts"
-    notes = "\n".join(table.attrs["notes"])
+    assert log.kind == "texts"
+    notes = "\n".join(log.notes)
     assert (
         f"{other.name} has answers by the filters strict, flexible: the first." in notes
     )
@@ -180,7 +184,8 @@ def test_the_logs_own_mark_may_differ_where_it_says_something_else(tmp_path):
         choice("b", 1, "z", "1", acc=0.25),  # a share of something else
         choice("c", 1, "z", "1", acc_norm=0.0),  # acc counts
     ]
-    table = logs.read([write(tmp_path / "z", kept)])
+    log = logs.read([write(tmp_path / "z", kept)])
+    table = log.table
     assert table["right"].tolist() == [False, True, True]
 
 
@@ -189,17 +194,18 @@ def test_repeated_answers_are_kept_with_their_marks(tmp_path):
     several = text("a", "Rome", 1.0, "x") | dict(zip(("resps", "filtered_resps"), said))
     changed = text("b", "oslo", 0.0, "x") | {"resps": [["It is Oslo", "Rome"]]}
     path = write(tmp_path / "x", [several, changed])
-    assert logs.read([path]).attrs["notes"] == [
+    assert logs.read([path]).notes == [
         f"{path.name} has several answers to a prompt: the one it marks counts."
     ]
-    table = logs.repeated([path])
+    log = logs.repeated([path])
+    table = log.table
     assert table["text"].tolist() == ["Rome", "oslo"]
     assert table["repeats"].tolist() == [[("Rome.", None), ("Oslo", None)], []]
-    assert table.attrs["notes"] == []
+    assert log.notes == []
     again = write(
         tmp_path / "again", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")]
     )
-    more = logs.repeated([path, again])["repeats"].tolist()
+    more = logs.repeated([path, again]).table["repeats"].tolist()
     assert more == [
         [("Rome.", None), ("Oslo", None), ("Bonn", False)],
         [("Rome", False)],
@@ -228,10 +234,11 @@ def test_epochs_of_inspect_are_repeated_answers(tmp_path):
         sample("q1", "C", "I", epoch=4, scores={}),
         sample("q2", "B", "I"),
     ]
-    table = logs.repeated([archive(tmp_path / "1.eval", asked)])
+    log = logs.repeated([archive(tmp_path / "1.eval", asked)])
+    table = log.table
     assert table["text"].tolist() == ["Rome", "New York"]
     assert table["repeats"].tolist() == [[("New York", False), ("Rome", True)], []]
-    assert table.attrs == {"notes": [], "model": "hf/m", "kind": "choices"}
+    assert (log.notes, log.model, log.kind) == ([], "hf/m", "choices")
 
 
 def within_prompts():
@@ -305,10 +312,11 @@ def test_choices_of_inspect_are_joined_by_id_whatever_their_order(tmp_path):
         sample("q2", "A", "I", turned, "B", "other", epoch=2),
         sample("q3", "A", "I", turned, "B", "other", scores={}),
     ]
-    table = logs.read([
+    log = logs.read([
         archive(tmp_path / "1.eval", first),
         archive(tmp_path / "2.eval", second, head="_journal/start.json"),
     ])  # fmt: skip
+    table = log.table
     assert list(options(table).values()) == [[0, 0], [1, 3]]
     assert table["right"].tolist() == [True, True, False, False]
     assert table["text"].tolist() == [
@@ -317,7 +325,7 @@ def test_choices_of_inspect_are_joined_by_id_whatever_their_order(tmp_path):
         "New York",
         logs.inspect_ai.NO_OPTION,
     ]
-    assert table.attrs["notes"] == [
+    assert log.notes == [
         "2.eval has 1 answers of later epochs: the first epoch counts.",
         "2.eval has 1 samples without a score.",
         "2.eval has 1 answers that name no option; they count as wrong.",
@@ -334,7 +342,8 @@ def test_generated_answers_of_inspect_are_read_from_json_too(tmp_path):
     other = tmp_path / "2.json"
     row = sample("q1", "", "C", target="Rome", prompt="other", **said)
     other.write_text(json.dumps({"eval": about, "samples": [row]}))
-    table = logs.read([first, other])
+    log = logs.read([first, other])
+    table = log.table
     assert table["text"].tolist() == ["Rome", " Bonn"]
     assert table["right"].tolist() == [True, False]
     with pytest.raises(UserError, match=r"of different models \(hf/m, hf/n\)"):
@@ -352,7 +361,7 @@ def test_archives_packed_by_zstandard_are_read(tmp_path):
         with zipfile.ZipFile(path) as made:
             assert {each.compress_type for each in made.infolist()} == {files.ZSTANDARD}
         paths.append(path)
-    assert list(options(logs.read(paths)).values()) == [[0, 2]]
+    assert list(options(logs.read(paths).table).values()) == [[0, 2]]
 
 
 def test_ties_are_said_and_bytes_can_choose(tmp_path):
@@ -362,12 +371,11 @@ def test_ties_are_said_and_bytes_can_choose(tmp_path):
         choice("b", (-1, -1, -2), "p"),
     ]
     path = write(tmp_path / "log", lines)
-    assert options(logs.read([path], "per_character"))["a"] == [1]
-    table = logs.read([path], "per_byte")
+    assert options(logs.read([path], "per_character").table)["a"] == [1]
+    log = logs.read([path], "per_byte")
+    table = log.table
     assert options(table)["a"] == [0]
-    assert any(
-        "1 documents with equal" in note for note in logs.read([path]).attrs["notes"]
-    )
+    assert any("1 documents with equal" in note for note in logs.read([path]).notes)
 
 
 def test_details_of_lighteval_are_read_like_samples_of_the_harness(tmp_path):
@@ -379,12 +387,13 @@ def test_details_of_lighteval_are_read_like_samples_of_the_harness(tmp_path):
         return details(tmp_path / name, rows)
 
     runs = [run("x", "x", 0), run("y", "y", 1)]
-    table = logs.read(runs)
+    log = logs.read(runs)
+    table = log.table
     assert list(options(table).values()) == [[0, 1], [2, 2]]
     assert table["right"].tolist() == [True, False, True, True]
-    assert table.attrs == {"notes": [], "model": "org/m", "kind": "choices"}
+    assert (log.notes, log.model, log.kind) == ([], "org/m", "choices")
     assert set(table["relation"]) == {"capitals|0"}
     said = details(tmp_path / "z", [("0", "a?", ("Rome",), 0, ["Rome", " Oslo"])])
-    assert logs.repeated([said])["repeats"].tolist() == [[("Oslo", None)]]
+    assert logs.repeated([said]).table["repeats"].tolist() == [[("Oslo", None)]]
     with pytest.raises(UserError, match="have the same prompts, so they are one run"):
         logs.read([runs[0], run("again", "x", 0)])

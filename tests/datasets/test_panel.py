@@ -148,8 +148,8 @@ def test_the_truth_is_that_of_training_or_of_ones_own_files():
 def test_where_nobody_counted_the_frequency_of_the_subject_stands_in():
     told = datasets.truth("atlas", "gpt2")
     facts = datasets.load("atlas", seed=0).set_index("fact")["subject"]
-    assert "stand_in" in told.attrs
-    assert "stand_in" not in datasets.truth("atlas", "atlas-s").attrs
+    assert "stand_in" in told
+    assert "stand_in" not in datasets.truth("atlas", "atlas-s")
     assert told["plain"].all()
     assert not told["false_exposures"].any()
     assert (told.loc[facts.index, "exposures"] == facts.map(frequencies())).all()

@@ -76,7 +76,8 @@ def scored(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:
     """Score the probes a few at a time, with a pause after each pass."""
     way = engine.Packed
     engine.scorer(model())  # tried
-    passes, rows, known = way.score, caches.CHUNK_ROWS, engine._known[model().model]
+    trials = model().trials
+    passes, rows, length = way.score, caches.CHUNK_ROWS, trials.pack_length
 
     def slow(*arguments):
         for done in passes(*arguments):
@@ -84,11 +85,11 @@ def scored(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:
             time.sleep(pause)
 
     way.score, caches.CHUNK_ROWS = slow, CHUNK
-    engine._known[model().model] = known[0], 9
+    trials.pack_length = 9
     try:
         return score(model(), PROBES, folder, progress=False)
     finally:
-        way.score, caches.CHUNK_ROWS, engine._known[model().model] = passes, rows, known
+        way.score, caches.CHUNK_ROWS, trials.pack_length = passes, rows, length
 
 
 def score_into(folder: Path, pause: float = 0.0, out: Path | None = None) -> None:

@@ -164,7 +164,7 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
         return tokenise(tokenizer, texts, **settings)
 
     monkeypatch.setattr(type(lm.tokenizer), "__call__", counted)
-    tokens.forget()
+    tokens.forget(lm)
     first = one(lm, "Lyon lies in", " France", " Italy")
     texts = {"Lyon lies in", "Lyon lies in France", "Lyon lies in Italy"}
     assert texts <= set(given)
@@ -175,10 +175,10 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
     assert one(lm, "Lyon lies in", " Italy", " France") == first[::-1]
     assert len(given) == before
     monkeypatch.setattr(tokens, "ROOM", 10)
-    tokens.forget()
+    tokens.forget(lm)
     assert one(lm, "Lyon lies in", " France", " Italy") == first
     assert len(given) > before
-    assert sum(len(text) for _, text in tokens._known[lm.tokenizer].ids) <= 10
+    assert sum(len(text) for _, text in lm.known.ids) <= 10
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Texts that grow side by side are those of a plain loop; controls that must fail do fail."""
 
 import functools
-import weakref
 
 import numpy as np
 import pytest
@@ -34,14 +33,15 @@ EXACT = 1e-5
 LETTERS = ["a", "e", "i", "o", "1", "9", " ", "F", "co"]
 
 
-@pytest.fixture(autouse=True)
-def untried(monkeypatch):
-    """Let each test try its models anew."""
-    monkeypatch.setattr(engine, "_grows", weakref.WeakKeyDictionary())
+def case(family: str):
+    """Return what `made` makes; whether texts of the model take packs is not known yet."""
+    lm, tasks = made(family)
+    lm.trials.continues_in_packs = None
+    return lm, tasks
 
 
 @functools.cache
-def case(family: str):
+def made(family: str):
     """Return a tiny model and prompts: some begin alike, one begins as another whole one."""
     lm = tiny.language_model(family)
     draw = np.random.default_rng(0)
@@ -226,7 +226,7 @@ def test_a_model_that_fails_goes_on_in_batches_and_that_is_told(monkeypatch, cap
     lm = tiny.language_model("llama")
     prompts = ["Which country is Lyon in?", "Lyon is located in", "The"]
     right = generate(lm, prompts, progress=False)
-    monkeypatch.setattr(engine, "_grows", weakref.WeakKeyDictionary())
+    lm.trials.continues_in_packs = None
     monkeypatch.setattr(trial, "outcome", lambda *asked: asked[-1]()[0])
 
     def broken(*args):

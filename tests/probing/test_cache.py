@@ -52,7 +52,7 @@ def forwarded(lm, monkeypatch):
             count(len(done))
             yield done
 
-    monkeypatch.setitem(engine._known, lm.model, (engine._known[lm.model][0], 9))
+    monkeypatch.setattr(lm.trials, "pack_length", 9)
     monkeypatch.setattr(Packed, "score", counted_scores)
     monkeypatch.setattr(Packed, "texts", counted_texts)
     return seen

@@ -87,7 +87,7 @@ def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(
     assert not engine.scorer(lm).joins
     wanted = naive(lm)
     assert apart(score(lm, PROBES, progress=False), wanted) <= 1e-5
-    engine._known[lm.model] = engine.Method("packed", "unchecked"), 512
+    lm.trials.method = engine.Method("packed", "unchecked")
     assert apart(score(lm, PROBES, progress=False), wanted) > 1e-3
 
 
@@ -114,11 +114,8 @@ def checks(monkeypatch):
 
 
 def ask(lm) -> tuple:
-    with pytest.MonkeyPatch.context() as fresh:  # as another process would
-        fresh.setattr(engine, "_known", {})
-        fresh.setattr(engine, "_grows", {})
-        found = engine.scorer(lm)
-        return found.method, found.joins
+    found = engine.scorer(tiny.untried(lm))  # as another process would
+    return found.method, found.joins
 
 
 @pytest.mark.parametrize("family", ["llama", "mamba", "t5"])

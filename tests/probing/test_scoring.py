@@ -99,11 +99,10 @@ MODELS = {name: tiny.language_model(name) for name in ("gpt2", "falcon_alibi")}
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt_neo", "t5"])
-def test_plain_batches_give_the_same(family, monkeypatch):
+def test_plain_batches_give_the_same(family):
     lm, probes = tiny.language_model(family), table()
     whole = score(lm, probes, progress=False)["logprobs"]
-    plainly = engine.Method("plain", "the test wants it")
-    monkeypatch.setitem(engine._known, lm.model, (plainly, 512))
+    lm.trials.method = engine.Method("plain", "the test wants it")
     assert (
         largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
     )
@@ -241,7 +240,7 @@ def test_sentences_keep_their_scores_in_any_order_and_company(special, tmp_path)
             largest_difference(alone["logprobs"], together["logprobs"][place:][:1])
             <= 1e-5
         )
-    with probing.metered() as work:
+    with probing.metered(lm) as work:
         kept = probing.score_sentences(lm, SENTENCES, cache=tmp_path, progress=False)
     assert kept["logprobs"].tolist() == together["logprobs"].tolist()
     assert work["probes"] == sum(map(bool, together["logprobs"]))

@@ -93,7 +93,7 @@ def test_scores_are_those_of_one_forward_a_text(serve, lm, personality):
     probes = several()
     with serve(personality) as stub:
         served = models.load(stub.address)
-        assert served.model.ways == WORKING[personality]
+        assert served.server.ways == WORKING[personality]
         found = probing.score(served, probes, progress=False)
         texts = probing.score_sentences(served, PROMPTS, progress=False)
     here = probing.score_sentences(lm, PROMPTS, progress=False)

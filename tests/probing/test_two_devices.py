@@ -92,7 +92,7 @@ def split(lm, late):
 
 
 def continued(lm, rows, kept):
-    decoding._known[lm.model] = kept
+    lm.trials.keeps_state = kept
     return decoding.continue_batch(
         lm, RULES, [Task(row.ids, row.source, (5, 6)) for row in rows]
     )

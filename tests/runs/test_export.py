@@ -72,7 +72,7 @@ def back(shared, folder):
     path = sharing.export(only, folder)[1]
     return record.facts(
         "multiplicity", run["parameters"], table
-    ), multiplicity.from_logs([path])
+    ), multiplicity.from_logs([path]).table
 
 
 def test_what_was_exported_has_the_same_multiplicity(shared, tmp_path):
@@ -149,7 +149,7 @@ def test_instances_of_others_are_read(tmp_path):
         line("2", "A", False, "R?", target="B"),
         line("1", "x", False, "R?"),
     )
-    table = logs.read([first, other])
+    table = logs.read([first, other]).table
     assert table["option"].tolist() == [0, 2, 1, 0]
     assert table["right"].tolist() == [True, False, True, False]
     texts = write(
@@ -159,7 +159,7 @@ def test_instances_of_others_are_read(tmp_path):
             for said in ("Rome", "Oslo", "Rome")
         ),
     )
-    assert logs.repeated([texts])["repeats"].tolist() == [
+    assert logs.repeated([texts]).table["repeats"].tolist() == [
         [("Oslo", False), ("Rome", True)]
     ]
 

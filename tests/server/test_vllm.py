@@ -66,7 +66,7 @@ def largest(left: pd.Series, right: pd.Series) -> float:
 
 @pytest.mark.parametrize("make", [monitor_probes, list_probes])
 def test_scores_are_those_of_the_model_at_hand(served, at_hand, make, record_property):
-    assert served.model.ways == ("nodes", "prompt_logprobs")
+    assert served.server.ways == ("nodes", "prompt_logprobs")
     probes = make()
     found, wanted = (
         probing.score(lm, probes, progress=False) for lm in (served, at_hand)

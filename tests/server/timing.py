@@ -47,7 +47,7 @@ def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
             before = server.tokens()
             server.forget()  # else each repeat would find the texts of the last one
             for way, lm in ways.items():
-                tokens.forget()
+                tokens.forget(lm)
                 who = server if way == "server" else None
                 times[way].append(_timed(partial(_score, lm, probes), who))
             counted.append(

@@ -34,8 +34,13 @@ def path(tmp_path):
 def test_measures_by_hand(path):
     found = knowledge_base.from_logs([path])
     assert knowledge_base.of_logs(found) == pytest.approx(SEEN)
-    assert found["label"].tolist() == ["correct", "wrong", "uninformative", "correct"]
-    assert found["consistency"].tolist() == pytest.approx([2 / 3, 1 / 3, 0, 1])
+    assert found.table["label"].tolist() == [
+        "correct",
+        "wrong",
+        "uninformative",
+        "correct",
+    ]
+    assert found.table["consistency"].tolist() == pytest.approx([2 / 3, 1 / 3, 0, 1])
     unseen = knowledge_base.from_logs([path], seen=False)
     assert knowledge_base.of_logs(unseen) == pytest.approx(UNSEEN)
 
@@ -76,15 +81,15 @@ def test_epochs_are_repeats_and_all_that_is_marked_right_is_one_answer(tmp_path)
         score = {"scores": {"match": {"value": value, "answer": said}}}
         samples.append(sample("q1", "", value, epoch=epoch, **free, **score))
     found = knowledge_base.from_logs([archive(tmp_path / "1.eval", samples)])
-    assert found["consistency"].tolist() == [0.5]
+    assert found.table["consistency"].tolist() == [0.5]
     letters = [("A", "C"), ("A", "C"), ("", "I"), ("B", "I")]
     samples = [
         sample("q1", letter, v, epoch=e) for e, (letter, v) in enumerate(letters, 1)
     ]
     samples += [sample("q2", "", "I"), sample("q2", "", "I", epoch=2)]
     found = knowledge_base.from_logs([archive(tmp_path / "2.eval", samples)])
-    assert found["label"].tolist() == ["correct", "uninformative"]
-    assert found["consistency"].tolist() == pytest.approx([1 / 3, 1])
+    assert found.table["label"].tolist() == ["correct", "uninformative"]
+    assert found.table["consistency"].tolist() == pytest.approx([1 / 3, 1])
 
 
 def test_options_that_differ_in_a_sign_are_not_the_same(tmp_path):
@@ -93,11 +98,11 @@ def test_options_that_differ_in_a_sign_are_not_the_same(tmp_path):
         for x, v, e in (("A", "C", 1), ("B", "I", 2))
     ]
     found = knowledge_base.from_logs([archive(tmp_path / "1.eval", samples)])
-    assert found["consistency"].tolist() == [0]
+    assert found.table["consistency"].tolist() == [0]
 
 
 def test_what_logs_cannot_say_is_noted(path, tmp_path):
-    notes = knowledge_base.from_logs([path]).attrs["notes"]
+    notes = knowledge_base.from_logs([path]).notes
     assert "the paper's is of multiple-choice questions" in notes[0]
     assert "All questions count as being about seen knowledge" in notes[1]
     assert len(notes) == 2
@@ -106,7 +111,7 @@ def test_what_logs_cannot_say_is_noted(path, tmp_path):
         text("b", "Bonn", 0.0, "x"),
     ]
     steady = knowledge_base.from_logs([write(tmp_path / "s", same)], seen=False)
-    notes = steady.attrs["notes"][1:]
+    notes = steady.notes[1:]
     assert notes[0] == "1 of 2 documents have one answer: Cons leaves them out."
     assert notes[1] == "No answer changes: unless they were sampled, Cons says nothing."
     assert (

@@ -179,14 +179,16 @@ def test_choices_of_the_harness_are_those_of_our_own_run(probes, data, tmp_path)
     answers = probing.score(models.load("atlas-xs"), probes, progress=False)
     for rule, metric in (("sum", "acc"), ("per_character", "acc_norm")):
         found = multiplicity.from_logs(paths, rule=rule)
-        [note] = found.attrs["notes"]
+        [note] = found.notes
         assert note.startswith(
             "The tasks have different names (facts0, facts1, facts2)"
         )
-        same(found, multiplicity.facts(answers, rule=rule))
-        assert 0 < found["ambiguous"].mean() < 1
+        same(found.table, multiplicity.facts(answers, rule=rule))
+        assert 0 < found.table["ambiguous"].mean() < 1
         logged = [json.loads(line)[metric] for path in paths for line in path.open()]
-        assert found["accuracy"].mean() == pytest.approx(sum(logged) / len(logged))
+        assert found.table["accuracy"].mean() == pytest.approx(
+            sum(logged) / len(logged)
+        )
 
 
 @pytest.mark.slow
@@ -204,10 +206,12 @@ def test_answers_of_both_tools_are_those_of_our_own_run(probes, data, tmp_path):
     inspected = sorted((tmp_path / "logs").glob("*.eval"))
     for paths in (inspected, harness(data, tmp_path, TEXTS, **words)):
         found = multiplicity.from_logs(paths)
-        assert found["accuracy"].tolist() == pytest.approx(
+        assert found.table["accuracy"].tolist() == pytest.approx(
             ours["right"].mean().tolist()
         )
-        assert found["ambiguous"].tolist() == (ours["text"].nunique() > 1).tolist()
+        assert (
+            found.table["ambiguous"].tolist() == (ours["text"].nunique() > 1).tolist()
+        )
 
 
 @pytest.mark.slow
@@ -221,12 +225,14 @@ def test_letters_in_inspects_logs_are_what_was_said(data, tmp_path):
     right = [
         sum(said == doc["answer"] for said in doc["says"]) / N_PROMPTS for doc in docs
     ]
-    assert found["accuracy"].tolist() == pytest.approx(right)
-    assert found["ambiguous"].tolist() == [len(set(doc["says"])) > 1 for doc in docs]
+    assert found.table["accuracy"].tolist() == pytest.approx(right)
+    assert found.table["ambiguous"].tolist() == [
+        len(set(doc["says"])) > 1 for doc in docs
+    ]
     agree = [
         [a == b for i, a in enumerate(d["says"]) for b in d["says"][:i]] for d in docs
     ]
-    assert found["self_consistency"].tolist() == pytest.approx(
+    assert found.table["self_consistency"].tolist() == pytest.approx(
         [sum(x) / len(x) for x in agree]
     )
 
@@ -255,5 +261,5 @@ def test_repeated_answers_agree_as_often_as_the_tools_logs_say(tool, data, tmp_p
     alike = [[matching.normalise(text) for text in texts] for texts in said]
     expected = [texts[1:].count(texts[0]) / (N_REPEATS - 1) for texts in alike]
     found = knowledge_base.from_logs([path])
-    assert found["consistency"].tolist() == pytest.approx(expected)
+    assert found.table["consistency"].tolist() == pytest.approx(expected)
     assert 0 < sum(expected) < len(expected)

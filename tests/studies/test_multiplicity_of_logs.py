@@ -19,16 +19,16 @@ BY_HAND |= {"ambiguity_binary": 1 / 3, "self_consistency": 5 / 9}
 def test_measures_by_hand(tmp_path):
     found = multiplicity.from_logs(three(tmp_path))
     assert multiplicity.of_logs(found) == pytest.approx(BY_HAND)
-    assert found["cell"].tolist() == [
+    assert found.table["cell"].tolist() == [
         "sensitive correct",
         "sensitive wrong",
         "agnostic correct",
     ]
-    assert found["said"].tolist() == ["Rome", "New York", "Oslo"]
+    assert found.table["said"].tolist() == ["Rome", "New York", "Oslo"]
     default = multiplicity.from_logs(
         three(tmp_path / "again"), tau=0.3, correct_by="default"
     )
-    assert default["cell"].tolist() == [
+    assert default.table["cell"].tolist() == [
         "agnostic correct",
         "agnostic wrong",
         "agnostic correct",

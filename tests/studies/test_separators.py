@@ -120,9 +120,10 @@ def test_the_choice_does_not_depend_on_order_or_on_what_else_is_asked(small):
     pd.testing.assert_frame_equal(again, table, atol=1e-5)
     facts = datasets.panel(24).query("relation in ['P17', 'P36']")
     answers = study.ask(small, facts, **TWO, n_choices=5)
-    assert answers.attrs["chosen"] == {"separator": table.index[0]}
+    chosen = study.choose(small, facts, **TWO)
+    assert chosen == {"separator": table.index[0]}
     named = study.ask(small, facts, **TWO, n_choices=5, separator=table.index[0])
-    assert "chosen" not in named.attrs
+    assert study.choose(small, facts, **TWO, **chosen) == {}
     pd.testing.assert_frame_equal(answers, named, atol=1e-5)
 
 

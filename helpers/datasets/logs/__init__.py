@@ -9,20 +9,20 @@ import pandas as pd
 from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.logs import every_eval_ever, inspect_ai, lighteval, lm_eval
-from helpers.datasets.logs.log import Log, Record
+from helpers.datasets.logs.log import Joined, Log, Record
 
 RULES = tuple(lm_eval.METRICS)
 COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 
 
 @files.understood("One of the logs")
-def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
+def read(paths: Sequence[str | Path], rule: str = "sum") -> Joined:
     """Read several logs of one task, each with other prompts, as one table of choices.
 
     The first is the default prompt. By `rule` log-likelihoods choose an option
     (`lm_eval.METRICS`), in a tie the first. `item` is the document's hash, `right` the
     log's own mark where answers are texts (`option` and `answer` are -1 then);
-    ``attrs["notes"]`` say what is left out.
+    the notes say what is left out.
     """
     logs, shared, notes = _joined(paths, rule)
     asked = Counter(tuple(log.rows[item]["prompt"] for item in shared) for log in logs)
@@ -49,7 +49,7 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
 
 
 @files.understood("One of the logs")
-def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
+def repeated(paths: Sequence[str | Path]) -> Joined:
     """Read all answers to a prompt a document: `text`, its mark, and the others as `repeats`."""
     logs, shared, notes = _joined(paths, RULES[0], repeats=True)
     said = [
@@ -88,10 +88,9 @@ def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
 
 def _table(
     rows: list[Record], columns: list[str], logs: list[Log], notes: list[str]
-) -> pd.DataFrame:
+) -> Joined:
     table = pd.DataFrame(rows)[columns]
-    table.attrs = {"notes": notes, "model": logs[0].model, "kind": logs[0].kind}
-    return table
+    return Joined(table, notes, logs[0].model, logs[0].kind)
 
 
 def _joined(

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from helpers import UserError
 
@@ -43,6 +45,31 @@ class Log:
     model: str
     rows: dict[str, Record]
     notes: list[str]
+
+
+class Joined(NamedTuple):
+    """Several logs as one table, and what is said of them.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Answers; from a study's ``from_logs``, one row a document.
+    notes : list of str
+        What is left out, or to be known.
+    model, kind : str
+        The model's name; "choices" or "texts".
+    asked : str
+        What each document was asked, in words, from ``from_logs``.
+    n_prompts : int
+        Different prompts a document, where these are compared.
+    """
+
+    table: pd.DataFrame
+    notes: list[str]
+    model: str
+    kind: str
+    asked: str = ""
+    n_prompts: int = 0
 
 
 def gathered(origin: Origin, answers: Iterable[Answer], repeats: bool) -> Log:

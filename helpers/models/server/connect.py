@@ -1,4 +1,4 @@
-"""A model on a server as a `LanguageModel`, to be scored and asked like one that is at hand.
+"""A model on a server, to be scored and asked like one that is at hand.
 
 The tokenizer is loaded here, for prompts are sent as ids, and held against the server's
 own.
@@ -7,6 +7,7 @@ own.
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from helpers.models import address as addresses
 from helpers.models import check, checkpoints, hub, identity, placement, tokens
 from helpers.models.address import Address, Limits, Server
 from helpers.models.checkpoints import slug
-from helpers.models.language_model import LanguageModel
+from helpers.models.language_model import LanguageModel, Served
 from helpers.models.server import completions, exactness, session
 
 TOKENIZER = "SERVER_TOKENIZER"
@@ -33,7 +34,7 @@ START = 10.0
 SAMPLES = (exactness.TEXT, "  Zürich, 1984: 3.14 %\n\n\tΩ  東京 🙂 don't")
 
 
-def load(name: str, chat: bool = False) -> LanguageModel:
+def load(name: str, chat: bool = False) -> Served:
     """Return a model that a server holds, once its numbers have been found to be exact."""
     address, limits = addresses.parse(name), addresses.limits()
     soon = replace(limits, patience=min(START, limits.patience), tries=1)
@@ -45,26 +46,21 @@ def load(name: str, chat: bool = False) -> LanguageModel:
             f"The tokenizer of {name} has no chat template; load it with chat=False."
         )
     longest = entry.get("max_model_len")
-    model = LanguageModel(
+    reader = LanguageModel(
         name=name,
         slug=slug(name),
-        model=None,
         tokenizer=tokenizer,
         kind="causal",
         device=address.url,
         dtype="as served",
         # A server makes a token at least, for which there must be room.
         max_length=longest - 1 if longest else None,
-        weights_sha=None,
-        revision=None,
         n_parameters=_count(place, folder),
         files_sha=identity.files_sha([folder]),
     )
-    _same_tokens(model, address, soon)
-    ids = tokens.prompt_ids(model, [exactness.TEXT])[0]
-    found = exactness.examine(
-        address, soon, ids, lambda token: tokens.named(model, token)
-    )
+    _same_tokens(tokenizer, address, soon)
+    ids = tokens.prompt_ids(reader, [exactness.TEXT])[0]
+    found = exactness.examine(address, soon, ids, partial(tokens.named, reader))
     server = Server(
         address,
         limits,
@@ -76,7 +72,8 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         ),
         generation_config=_read(lambda: GenerationConfig.from_pretrained(folder)),
     )
-    model = replace(model, model=server, prompt_format="chat" if chat else "bare")
+    reader = replace(reader, prompt_format="chat" if chat else "bare")
+    model = Served(**vars(reader), server=server)
     check.tell_unbegun(model)
     return model
 
@@ -101,7 +98,9 @@ def _tokenizer(
     )
 
 
-def _same_tokens(model: LanguageModel, address: Address, limits: Limits) -> None:
+def _same_tokens(
+    tokenizer: PreTrainedTokenizerBase, address: Address, limits: Limits
+) -> None:
     """Hold the tokenizer against the server's."""
     body = {"model": address.model, "max_tokens": 1, **completions.NAMES}
 
@@ -112,8 +111,7 @@ def _same_tokens(model: LanguageModel, address: Address, limits: Limits) -> None
 
     for text in SAMPLES:
         found = [
-            model.tokenizer(text, add_special_tokens=special)
-            for special in (True, False)
+            tokenizer(text, add_special_tokens=special) for special in (True, False)
         ]
         ours = [list(each["input_ids"]) for each in found]
         try:

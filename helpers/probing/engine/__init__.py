@@ -3,31 +3,19 @@
 `scorer` chooses a model's `Scorer`, tries it against plain batches, and nothing after
 that asks what kind of model it is:
 
-=========  ==================  ===================================================
-Scorer     for                 scores by
-=========  ==================  ===================================================
-`Packed`   most causal models  `packing`: branches of a tree of rows (`trie`) in
-                               one sequence
-`Encoded`  T5 and mT5          `encoder`: the same below each source's encoder
-                               states
-`Scorer`   all others          `models.plain`: whole rows, the reference of all
-                               the others
-`Served`   models on a server  `server`: requests
-=========  ==================  ===================================================
-
+=========  ==================  ============================================
 Texts are continued by `decoding`, in packs by `branching`.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from helpers.models import LanguageModel, gpu, plain, tokens
-from helpers.models.address import Server
+from helpers.models import LanguageModel, Local, Served, gpu, plain, tokens
+from helpers.models.language_model import Method
 from helpers.models.tokens import Row
 from helpers.probing.engine import (
     branching,
@@ -39,22 +27,20 @@ from helpers.probing.engine import (
     trie,
 )
 from helpers.probing.engine.decoding import Rules, Task, Text
-from helpers.probing.engine.trial import Method, Scores
+from helpers.probing.engine.trial import Scores
 from helpers.probing.engine.trie import count_tokens
 
 __all__ = ["Method", "Scorer", "count_tokens", "method", "pack_length", "scorer"]
 Texts = Iterator[list[Text]]
 NONE: Set[Task] = frozenset()
 SERVED = 512  # tokens of a pack by which the work of a server's model is counted
-_known: weakref.WeakKeyDictionary[Any, tuple[Method, int]] = weakref.WeakKeyDictionary()
-_grows: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
 class Scorer:
     """A model as it is scored and continued: whole rows in batches, and texts of equal length."""
 
-    model: LanguageModel
+    model: Local
     method: Method
     length: int  # of a pack, in tokens
     price: float = trie.PASS
@@ -97,9 +83,10 @@ class Packed(Scorer):
     @property
     def joins(self) -> bool:
         """Whether texts are continued in packs; it is tried once a model."""
-        if self.model.model not in _grows:
-            _grows[self.model.model] = branching.tried(self.model, self.length)
-        return _grows[self.model.model]
+        trials = self.model.trials
+        if trials.continues_in_packs is None:
+            trials.continues_in_packs = branching.tried(self.model, self.length)
+        return trials.continues_in_packs
 
     def texts(
         self,
@@ -114,11 +101,16 @@ class Packed(Scorer):
         return map(list, map(dict.values, packing.halving(run, tasks, self.length)))
 
 
-class Served(Scorer):
-    """A model on a server."""
+@dataclass(frozen=True)
+class Remote:
+    """A model on a server, as it is scored and continued: by requests."""
+
+    model: Served
+    method: Method
+    joins = False
 
     def score(self, rows: list[Row], size: int | None = None) -> Scores:
-        return server.score(self.model, rows, size)
+        return server.score(self.model.server, rows, size)
 
     def texts(
         self,
@@ -130,33 +122,33 @@ class Served(Scorer):
         return server.continuations(self.model, tasks, rules, size)
 
 
-SCORERS = {"packed": Packed, "encoded": Encoded, "plain": Scorer}
-
-
-def scorer(model: LanguageModel) -> Scorer:
+def scorer(model: LanguageModel) -> Scorer | Remote:
     """Return what scores a model and continues its texts; the trial is made once a model."""
-    if isinstance(model.model, Server):
-        ways = " or ".join(model.model.ways)
-        return Served(model, Method("server", ways, model.model.difference), SERVED)
-    if model.model not in _known:
-        length = pack_length(model)
-
-        def way(rows: list[Row], length: int) -> Scores:
-            # Passes are free, so that beginnings are kept.
-            return scorer_by(model, Method("packed", ""), length, price=0).score(rows)
-
-        _known[model.model] = trial.method(model, length, way), length
-    return scorer_by(model, *_known[model.model])
+    if isinstance(model, Served):
+        ways = " or ".join(model.server.ways)
+        return Remote(model, Method("server", ways, model.server.difference))
+    trials = model.trials
+    if trials.method is None:
+        trials.pack_length = pack_length(model)
+        in_packs = partial(_score_in_packs, model)
+        trials.method = trial.method(model, trials.pack_length, in_packs)
+    return scorer_by(model, trials.method, trials.pack_length)
 
 
 def scorer_by(
-    model: LanguageModel, method: Method, length: int, price: float = trie.PASS
+    model: Local, method: Method, length: int, price: float = trie.PASS
 ) -> Scorer:
     """Return what scores a model at hand by a method."""
-    encoded = method.method == "packed" and model.kind == "seq2seq"
-    return SCORERS["encoded" if encoded else method.method](
-        model, method, length, price
-    )
+    if method.method == "plain":
+        return Scorer(model, method, length, price)
+    if model.kind == "seq2seq":
+        return Encoded(model, method, length, price)
+    return Packed(model, method, length, price)
+
+
+def _score_in_packs(model: Local, rows: list[Row], length: int) -> Scores:
+    # Passes are free, so that beginnings are kept.
+    return scorer_by(model, Method("packed", ""), length, price=0).score(rows)
 
 
 def method(model: LanguageModel) -> dict[str, Any]:
@@ -184,7 +176,7 @@ def method(model: LanguageModel) -> dict[str, Any]:
 
 def pack_length(model: LanguageModel) -> int:
     """Return how many tokens a pack of a model holds, with the logits of all within memory."""
-    if isinstance(model.model, Server):
+    if isinstance(model, Served):
         return SERVED
     vocabulary, width = model.model.get_input_embeddings().weight.shape
     return gpu.pack_length(model.device, width, vocabulary)

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from helpers.models import LanguageModel, check, plain
+from helpers.models import Local, check, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import decoding, packing, trial, trie
 from helpers.probing.engine.decoding import Rules, Task, Text
@@ -27,7 +27,7 @@ SHARE = 8
 ROOM = 2
 
 
-def tried(model: LanguageModel, length: int) -> bool:
+def tried(model: Local, length: int) -> bool:
     """Tell whether texts that grow token by token score as whole ones do, and warn if not."""
 
     def found() -> tuple[bool, bool]:
@@ -45,7 +45,7 @@ def tried(model: LanguageModel, length: int) -> bool:
     return trial.outcome(model, "continued", length, found)
 
 
-def _scored(model: LanguageModel, rows: list[Row], length: int) -> trial.Scores:
+def _scored(model: Local, rows: list[Row], length: int) -> trial.Scores:
     """Yield the log-probabilities of rows whose scored tokens follow one after another."""
     tasks = {Task(row.ids[: row.start], anchor=row.scored): row for row in rows}
     rules = Rules(max(len(row.scored) for row in rows), (), (), forced=True)
@@ -54,7 +54,7 @@ def _scored(model: LanguageModel, rows: list[Row], length: int) -> trial.Scores:
 
 
 def run(
-    model: LanguageModel,
+    model: Local,
     tasks: list[Task],
     length: int,
     rules: Rules,
@@ -89,7 +89,7 @@ def run(
 
 
 def _ended(
-    model: LanguageModel,
+    model: Local,
     tree: Trie,
     paths: dict[Task, tuple[int, ...]],
     length: int,
@@ -125,9 +125,7 @@ def _ended(
 class _Growing:
     """Texts below one kept beginning that go on side by side, each by a token a pass."""
 
-    def __init__(
-        self, model: LanguageModel, rules: Rules, prefix: int, first: Pass
-    ) -> None:
+    def __init__(self, model: Local, rules: Rules, prefix: int, first: Pass) -> None:
         self.model, self.rules, self.prefix, self.past = (
             model,
             rules,
@@ -216,9 +214,10 @@ class _Growing:
         self.sees = np.concatenate([self.sees, own], axis=1)
         self.places = np.append(self.places, self.depth)
         grown = packing.cache(self.keys)
-        with packing.placed(self.model, self.sees, self.depth, self.places) as given:
-            given |= {"past_key_values": grown, "use_cache": True}
-            logits = self.model.model(input_ids=self.next[None], **given).logits[0]
+        inputs = {"past_key_values": grown, "use_cache": True}
+        with packing.placed(self.model, self.sees, self.depth, self.places) as places:
+            output = self.model.model(input_ids=self.next[None], **inputs, **places)
+        logits = output.logits[0]
         self.keys = packing.kept(grown)
         self.depth = self.depth + 1
         self.next = decoding.advance(self.model, self.texts, logits, self.rules)

@@ -7,14 +7,13 @@ step.
 
 import itertools
 import logging
-import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from helpers.models import LanguageModel, check, gpu, plain
+from helpers.models import LanguageModel, Local, check, gpu, plain
 from helpers.models.tokens import Row
 
 LOG = logging.getLogger(__name__)
@@ -25,8 +24,6 @@ MOST_TEXTS = 100_000
 # character.
 BROKEN = "\N{REPLACEMENT CHARACTER}"
 LONGEST = 4
-_texts: weakref.WeakKeyDictionary[Any, dict[tuple, str]] = weakref.WeakKeyDictionary()
-_known: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,10 @@ class Task:
     source: tuple[int, ...] = ()  # what the encoder reads; empty for a causal model
     anchor: tuple[int, ...] = ()
 
+    def cache_parts(self) -> tuple[object, ...]:
+        """Return what besides its ids tells its result from others in a cache."""
+        return ("generate", len(self.source), self.anchor)
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -45,9 +46,12 @@ class Rules:
     max_new_tokens: int
     stop: tuple[str, ...]
     ends: tuple[int, ...]
-    forced: bool = (
-        False  # whether the anchor's tokens are taken, not the most probable ones
-    )
+    # Whether the anchor's tokens are taken, not the most probable ones.
+    forced: bool = False
+
+    def cache_parts(self) -> tuple[object, ...]:
+        """Return what of them decides a result that a cache keeps."""
+        return (self.max_new_tokens, self.stop, self.ends)
 
 
 @dataclass
@@ -67,7 +71,7 @@ class Text:
 
 
 def batches(
-    model: LanguageModel, tasks: list[Task], rules: Rules, batch_size: int | None
+    model: Local, tasks: list[Task], rules: Rules, batch_size: int | None
 ) -> Iterator[list[Task]]:
     """Yield tasks of one length together, the longest first."""
     groups: dict[tuple[int, int], list[Task]] = {}
@@ -83,7 +87,7 @@ def batches(
 
 
 @torch.inference_mode()
-def continue_batch(model: LanguageModel, rules: Rules, batch: list[Task]) -> list[Text]:
+def continue_batch(model: Local, rules: Rules, batch: list[Task]) -> list[Text]:
     """Return the continuations of tasks of equal length, in their order."""
     texts = live = [Text(task) for task in batch]
     if not keeps_state(model):
@@ -107,7 +111,7 @@ def continue_batch(model: LanguageModel, rules: Rules, batch: list[Task]) -> lis
 class _Reading:
     """Texts of equal length in the reading: what the model has read, and its state after that."""
 
-    def __init__(self, model: LanguageModel, batch: list[Task]) -> None:
+    def __init__(self, model: Local, batch: list[Task]) -> None:
         self.model = model
         self.ids = torch.tensor([task.ids for task in batch], device=model.device)
         self.encoded: dict[str, Any] = {}
@@ -161,10 +165,14 @@ class _Reading:
 
 
 @torch.inference_mode()
-def keeps_state(model: LanguageModel) -> bool:
-    """Tell whether texts that a model continues from its state are what whole single texts give."""
-    if model.model in _known:
-        return _known[model.model]
+def keeps_state(model: Local) -> bool:
+    """Tell whether texts continued from the model's state are what whole texts give."""
+    if model.trials.keeps_state is None:
+        model.trials.keeps_state = _try_state(model)
+    return model.trials.keeps_state
+
+
+def _try_state(model: Local) -> bool:
     text = check.texts(model)
     tasks = [
         Task(text(12), text(9) if model.kind == "seq2seq" else ()) for _ in range(2)
@@ -183,12 +191,11 @@ def keeps_state(model: LanguageModel) -> bool:
             "state that leads to the same text.",
             model.name,
         )
-    _known[model.model] = exact
     return exact
 
 
 def _chances(
-    model: LanguageModel, tasks: list[Task], more: list[tuple[int, ...]]
+    model: Local, tasks: list[Task], more: list[tuple[int, ...]]
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yield next log-probabilities along texts, from the state and from whole texts."""
     rows = [Row((*task.ids, *ids), 1, task.source) for task, ids in zip(tasks, more)]
@@ -263,7 +270,7 @@ def cut(
 def decode(model: LanguageModel, task: Task, ids: Sequence[int]) -> str:
     """Return the text of new tokens, its leading space included; it is kept."""
     ending = () if task.source else task.ids[-LONGEST:]
-    known = _texts.setdefault(model.tokenizer, {})
+    known = model.known.texts
     new = (ending, tuple(ids))
     if new not in known:
         if len(known) > MOST_TEXTS:

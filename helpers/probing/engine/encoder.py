@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from helpers.models import LanguageModel, gpu, plain
+from helpers.models import Local, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing, trie
 from helpers.probing.engine.packing import Scores, read
@@ -27,7 +27,7 @@ class Pack:
     values: np.ndarray  # log-probabilities of the tree's nodes, which are filled in
 
 
-def run(model: LanguageModel, rows: list[Row], length: int) -> Scores:
+def run(model: Local, rows: list[Row], length: int) -> Scores:
     """Yield the log-probabilities of rows, source by source."""
     groups = by_source(rows)
     ordered = sorted(groups, key=lambda source: (len(source), source), reverse=True)
@@ -66,7 +66,7 @@ def _together(
 
 
 @torch.inference_mode()
-def _encode(model: LanguageModel, sources: list[tuple[int, ...]]) -> list[torch.Tensor]:
+def _encode(model: Local, sources: list[tuple[int, ...]]) -> list[torch.Tensor]:
     """Return the encoder's states of sources, each of shape (its length, width)."""
     ids, mask = plain.pad(model, sources)
     states = model.model.get_encoder()(input_ids=ids, attention_mask=mask)[0]
@@ -74,7 +74,7 @@ def _encode(model: LanguageModel, sources: list[tuple[int, ...]]) -> list[torch.
 
 
 @torch.inference_mode()
-def _decode(model: LanguageModel, packs: list[Pack]) -> None:
+def _decode(model: Local, packs: list[Pack]) -> None:
     """Fill in what packs of several sources read, in one pass of the decoder."""
     sizes = list(map(_size, packs))
     ids = np.zeros((len(packs), max(sizes)), dtype=np.int64)

@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from helpers.models import LanguageModel, families, gpu, plain
+from helpers.models import Local, families, gpu, plain
+from helpers.models.patching import patched
 from helpers.models.tokens import Row
 from helpers.probing.engine.trie import PASS, Step, Trie, build, plan, readings, sees
 
@@ -41,9 +41,7 @@ class Pass:
     past: int
 
 
-def run(
-    model: LanguageModel, rows: list[Row], length: int, price: float = PASS
-) -> Scores:
+def run(model: Local, rows: list[Row], length: int, price: float = PASS) -> Scores:
     """Yield the log-probabilities of rows, pass by pass, each row once it is read whole."""
     tree = build(rows)
     children, waiting = readings(tree)
@@ -83,7 +81,7 @@ def halving(
 
 
 def passes(
-    model: LanguageModel,
+    model: Local,
     tree: Trie,
     steps: Iterable[Step],
     length: int,
@@ -134,7 +132,7 @@ def read(
 
 @torch.inference_mode()
 def _forward(
-    model: LanguageModel,
+    model: Local,
     tree: Trie,
     nodes: Sequence[int],
     wanted: set[int],
@@ -187,10 +185,10 @@ def kept(cache: DynamicCache) -> Kept:
 
 @contextmanager
 def placed(
-    model: LanguageModel, allowed: np.ndarray, queries: np.ndarray, keys: np.ndarray
+    model: Local, allowed: np.ndarray, queries: np.ndarray, keys: np.ndarray
 ) -> Iterator[dict[str, Any]]:
     """Yield mask and positions of tokens that lie side by side; `allowed`: keys of their texts."""
-    distance, windows = queries[:, None] - keys, families.windows(model.model.config)
+    distance, windows = queries[:, None] - keys, families.windows(model.config)
     masks = {
         kind: as_mask(
             model, (allowed if window is None else allowed & (distance < window))[None]
@@ -207,14 +205,14 @@ def placed(
         }
 
 
-def as_mask(model: LanguageModel, allowed: np.ndarray) -> torch.Tensor:
+def as_mask(model: Local, allowed: np.ndarray) -> torch.Tensor:
     """Return a mask of shape (batch, queries, keys) as the model's attention takes it."""
     mask = torch.from_numpy(allowed).to(model.device)[:, None]
     dtype = (
         model.model.dtype
     )  # of the network: quantised, it may not be the one asked for
     # Added to the scores: of a mask of booleans, sdpa makes this again in every layer.
-    sdpa = model.model.config._attn_implementation == "sdpa"
+    sdpa = model.config._attn_implementation == "sdpa"
     lowest = -torch.inf if sdpa else torch.finfo(dtype).min
     return torch.zeros(mask.shape, dtype=dtype, device=model.device).masked_fill_(
         ~mask, lowest
@@ -223,13 +221,14 @@ def as_mask(model: LanguageModel, allowed: np.ndarray) -> torch.Tensor:
 
 @contextmanager
 def positions(
-    model: LanguageModel, queries: torch.Tensor, keys: torch.Tensor
+    model: Local, queries: torch.Tensor, keys: torch.Tensor
 ) -> Iterator[dict[str, Any]]:
     """Yield what tells a model the positions of a pack; what counts them itself is patched."""
-    name = model.model.config.model_type
-    with ExitStack() as patched:
-        for patch in PATCHES.get(name, lambda *_: ())(model.model, queries, keys):
-            patched.enter_context(patch)
+    name = model.config.model_type
+    with ExitStack() as patches:
+        if name in PATCHES:
+            for patch in PATCHES[name](model.model, queries, keys):
+                patches.enter_context(patch)
         yield {} if name in families.HOOKED else {"position_ids": queries}
 
 
@@ -252,7 +251,7 @@ def _alibi(
             others = (length, *others[1:])
         return original(first, *others, **settings)[..., keys[0]]
 
-    yield mock.patch.object(place, method, built)
+    yield patched(place, method, built)
 
 
 def _relative(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patches:
@@ -268,7 +267,7 @@ def _relative(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patche
         )
         return attention.relative_attention_bias(buckets).permute(0, 3, 1, 2)
 
-    yield mock.patch.object(attention, "compute_bias", bias)
+    yield patched(attention, "compute_bias", bias)
 
 
 def _places(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patches:
@@ -281,7 +280,7 @@ def _places(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patches:
         square = torch.nn.functional.pad(
             seen, (0, 0, keys.shape[1] - queries.shape[1], 0)
         )
-        yield mock.patch.dict(own._buffers, bias=square.to(own.bias.device))
+        yield patched(own, "bias", square.to(own.bias.device))
 
 
 PATCHES: dict[str, Callable[..., Patches]] = {

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from helpers import UserError
-from helpers.models import LanguageModel, tokens
+from helpers.models import Served, tokens
 from helpers.models.address import Server
 from helpers.models.server import completions
 from helpers.models.server.session import Session, results
@@ -35,10 +35,10 @@ class Group:
 
 
 def score(
-    model: LanguageModel, rows: Sequence[Row], size: int | None = None
+    server: Server, rows: Sequence[Row], size: int | None = None
 ) -> Iterator[Scores]:
     """Yield the log-probabilities of rows, a text or a group of choices at a time."""
-    yield from at_once(model.model, scoring(model.model, rows), size)
+    yield from at_once(server, scoring(server, rows), size)
 
 
 def at_once(
@@ -122,20 +122,18 @@ def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
 
 
 def continuations(
-    model: LanguageModel,
+    model: Served,
     tasks: Sequence[Task],
     rules: Rules,
     batch_size: int | None = None,
 ) -> Iterator[list[Text]]:
     """Yield the continuations of tasks; where a text ends is decided here, not by the server."""
     jobs = (partial(_continue, model, task, rules) for task in tasks)
-    yield from at_once(model.model, jobs, batch_size)
+    yield from at_once(model.server, jobs, batch_size)
 
 
-def _continue(
-    model: LanguageModel, task: Task, rules: Rules, session: Session
-) -> list[Text]:
-    server: Server = model.model
+def _continue(model: Served, task: Task, rules: Rules, session: Session) -> list[Text]:
+    server = model.server
     text = Text(task)
     named = sorted(set(task.anchor)) if "nodes" in server.ways else []
     named = named if len(named) <= completions.NAMED else []
@@ -170,7 +168,7 @@ def _continue(
 
 
 def _take(
-    model: LanguageModel,
+    model: Served,
     text: Text,
     steps: Sequence[completions.Step],
     rules: Rules,

@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ import torch
 
 from helpers import UserError
 from helpers.datasets import download
-from helpers.models import LanguageModel, check, families, gpu, plain
+from helpers.models import Local, check, families, gpu, plain
+from helpers.models.language_model import Method
 from helpers.models.tokens import Row
 from helpers.probing import cache as caches
 
@@ -38,22 +39,10 @@ SHORT = 8
 BRANCHES = 16
 
 
-@dataclass(frozen=True)
-class Method:
-    """How a model is scored."""
-
-    method: str  # "packed" or "plain" (see `families`), or "server"
-    reason: str
-    checked_max_abs_diff: float | None = None  # of a log-probability from plain batches
-    batches: str | None = (
-        None  # the rows that plain batches put together (`plain.TOGETHER`)
-    )
-
-
-def method(model: LanguageModel, length: int, way: Way) -> Method:
+def method(model: Local, length: int, way: Way) -> Method:
     """Return the method that a model passes its trial with; a model that fails is plain."""
-    attention = str(model.model.config._attn_implementation)
-    name, reason = families.method_and_reason(model.model.config, attention)
+    attention = str(model.config._attn_implementation)
+    name, reason = families.method_and_reason(model.config, attention)
 
     def found() -> tuple[dict[str, Any], bool]:
         if name == "plain":
@@ -74,7 +63,7 @@ def method(model: LanguageModel, length: int, way: Way) -> Method:
     return made
 
 
-def _batches(model: LanguageModel) -> str:
+def _batches(model: Local) -> str:
     """Return which rows plain batches may put together without changing what one alone scores."""
     ways = [
         functools.partial(plain.run, model, batches=batches)
@@ -97,7 +86,7 @@ def _batches(model: LanguageModel) -> str:
 
 
 def tried(
-    model: LanguageModel,
+    model: Local,
     length: int,
     way: Way,
     reference: Callable[[list[Row]], Scores],
@@ -121,7 +110,7 @@ def tried(
 
 
 def difference(
-    model: LanguageModel,
+    model: Local,
     way: Callable[[list[Row]], Scores],
     reference: Callable[[list[Row]], Scores],
     filling: list[Row] | None = None,
@@ -139,7 +128,7 @@ def difference(
     return float(np.quantile(np.abs(np.diff(pairs)), 1 if whole else 0.99))
 
 
-def fill(model: LanguageModel, length: int, scored: int | None = None) -> list[Row]:
+def fill(model: Local, length: int, scored: int | None = None) -> list[Row]:
     """Return random rows below one beginning, scored in full or at the end, that fill a pack."""
     text = check.texts(model)
     size = max(2, length // BRANCHES)
@@ -157,7 +146,7 @@ def fill(model: LanguageModel, length: int, scored: int | None = None) -> list[R
     ]
 
 
-def sample(model: LanguageModel) -> list[Row]:
+def sample(model: Local) -> list[Row]:
     """Return random rows that share much and little, longer than the trial's window."""
     text = check.texts(model)
     heads = [text(2 * WINDOW), text(3)]
@@ -173,9 +162,9 @@ def sample(model: LanguageModel) -> list[Row]:
 
 
 @contextmanager
-def _narrow(model: LanguageModel) -> Iterator[None]:
+def _narrow(model: Local) -> Iterator[None]:
     """Shorten a model's sliding window, which its masks are made from at each pass."""
-    config = families.text(model.model.config)
+    config = families.text(model.config)
     window = getattr(config, "sliding_window", None)
     if not window:
         yield
@@ -188,7 +177,7 @@ def _narrow(model: LanguageModel) -> Iterator[None]:
 
 
 def outcome(
-    model: LanguageModel, name: str, length: int, found: Callable[[], tuple[Any, bool]]
+    model: Local, name: str, length: int, found: Callable[[], tuple[Any, bool]]
 ) -> Any:
     """Return the outcome of a trial: a kept one, or the one that is found, kept if it passed."""
     if not model.weights_sha:  # a model in training, which is another at each step
@@ -196,7 +185,7 @@ def outcome(
     kernels = torch.backends.cpu.get_cpu_capability()
     if model.device.type == "cuda":
         kernels = torch.cuda.get_device_name(model.device)
-    attention = str(model.model.config._attn_implementation)
+    attention = str(model.config._attn_implementation)
     said = (name, str(model.device), kernels, attention, length, _code())
     file = folder() / f"{caches.key(caches.identity(model), (), *said)}.json"
     with contextlib.suppress(OSError, ValueError):

@@ -31,18 +31,18 @@ def ask(
     truth = datasets.truth(given["dataset"], lm.name)
     if not given["n_panel"] or truth is None:
         return None
-    n = (
-        min(given["n_panel"], STOOD_IN)
-        if "stand_in" in truth.attrs
-        else given["n_panel"]
-    )
+    n = min(given["n_panel"], STOOD_IN) if "stand_in" in truth else given["n_panel"]
     # The panel is the same whichever relations the chapter takes.
     used = given | getattr(study, "FOR_VERDICT", {}) | {"relations": (), "left_out": ()}
-    with probing.metered() as work:
+    chosen = dict(chosen or {})
+    with probing.metered(lm) as work:
         facts = panel(given["dataset"], n, given["seed"])
         if facts.empty:
             return None
-        put = used | dict(chosen or {}) | {"cache": run.cache}
+        put = used | chosen | {"cache": run.cache}
+        if hasattr(study, "choose") and not chosen:
+            chosen = study.choose(lm, facts, **fitting(study.choose, put))
+            put |= chosen
         answers = study.ask(lm, facts, **fitting(study.ask, put))
     kept = {
         name: used[name]
@@ -51,7 +51,7 @@ def ask(
     }
     kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
     about = {"settings": kept, "version": VERSION, **work}
-    about |= dict(chosen or answers.attrs.get("chosen", {}))
+    about |= chosen
     return reading.save(run.folder, answers, about)
 
 

@@ -9,7 +9,7 @@ import torch
 from transformers import LlamaForCausalLM
 
 from helpers import prompts
-from helpers.models import LanguageModel
+from helpers.models import Local
 from notebooks.analysis.atlas import exposure, loop, model, recipe, train
 from notebooks.analysis.atlas.corpus import Frames, render
 from notebooks.analysis.atlas.documents import Document
@@ -23,7 +23,7 @@ from notebooks.analysis.atlas.text import Text, count, learn_tokenizer, steps_of
 class Lesson:
     """A toy that has been taught."""
 
-    lm: LanguageModel
+    lm: Local
     exposures: pd.Series  # mentions counted in its text, indexed by `fact`
     documents: list[Document]
     stage: Stage  # steps, tokens, seconds and curve of the lesson
@@ -52,7 +52,7 @@ def teach(
     with same_sums():
         loop.run(llama, stage, steps.batches, len(steps.rows), design.second)
     llama.set_attn_implementation("sdpa")
-    lm = LanguageModel(
+    lm = Local(
         name="toy",
         slug="toy",
         model=llama.eval(),
