@@ -24,7 +24,7 @@ $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 
 PY = "$$VENV/bin/python"
-RUN = $(PY) -m book.tools.from_make
+RUN = $(PY) -m book.tools.make_targets
 SIDE_BY_SIDE = OMP_NUM_THREADS=1 $(RUN) -m pytest -n logical --maxprocesses 8 --dist loadfile \
   --no-loadscope-reorder
 PYTHON_TAG = $$("$$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
@@ -91,7 +91,7 @@ test-grading: ## have nbgrader and Otter-Grader mark the assignments, in an envi
 	@$(MAKE) --no-print-directory install VENV="$$GRADING_VENV"
 	@"$$GRADING_VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
 	  -r requirements.txt -r tests/tools/course/requirements.txt
-	@"$$GRADING_VENV/bin/python" -m book.tools.from_make -m pytest tests/tools/course \
+	@"$$GRADING_VENV/bin/python" -m book.tools.make_targets -m pytest tests/tools/course \
 	  -m "slow or not slow"
 
 test-server: install ## test and time scoring by vLLM, in an environment of its own (3.5 GB)
@@ -120,7 +120,7 @@ bench: ## time the scoring against plain ways and two peers, in an environment o
 	@$(MAKE) --no-print-directory install VENV="$$BENCH_VENV"
 	@"$$BENCH_VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
 	  -r requirements.txt -r bench/requirements.txt
-	@"$$BENCH_VENV/bin/python" -m book.tools.from_make -m bench.scoring && \
+	@"$$BENCH_VENV/bin/python" -m book.tools.make_targets -m bench.scoring_times && \
 	"$$BENCH_VENV/bin/python" -m bench.figures
 
 clean: ## remove the rendered book, not the runs

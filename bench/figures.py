@@ -18,9 +18,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from helpers.models.tokens import Row
-from helpers.plots import style
 from helpers.probing.engine import trie
 from helpers.probing.engine.trie import Trie
+from notebooks.kit.plots import style
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "book" / "scoring.md"

@@ -15,8 +15,8 @@ from transformers import DynamicCache
 
 from helpers import probing
 from helpers.models import LanguageModel, tokens
-from helpers.models import plain as whole
 from helpers.models.tokens import Row
+from helpers.probing.engine import plain as whole
 
 Scores = list[list[float]]
 BATCH = 16

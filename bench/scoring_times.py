@@ -1,4 +1,4 @@
-"""Time the scoring against the plain ways and two peers: ``python -m bench.scoring``.
+"""Time the scoring against the plain ways and two peers: ``python -m bench.scoring_times``.
 
 One process, one number of threads, the same requests for every method. Ours is always
 measured whole; a slow method may be measured on the first requests and scaled by the
@@ -22,12 +22,12 @@ from typing import Any
 
 import pandas as pd
 
-from bench import measure, methods, published, workloads
-from bench.methods import Scores
+from bench import published_procedure, scoring_costs, scoring_methods, workloads
+from bench.scoring_methods import Scores
 from bench.workloads import Shape
 from helpers import probing
 from helpers.models import LanguageModel, tokens
-from notebooks.analysis.atlas.loop import same_sums
+from notebooks.atlas.training_loop import same_sums
 
 RESULTS = Path(__file__).parent / "results" / "scoring.json"
 OURS = "ours, packed"
@@ -48,15 +48,19 @@ class Method:
 
 
 METHODS = (
-    Method(OURS, methods.ours, repeats=5, whole=True),
-    Method("cached prefix, batch 16", methods.prefix_rows, whole=True),
+    Method(OURS, scoring_methods.ours, repeats=5, whole=True),
+    Method("cached prefix, batch 16", scoring_methods.prefix_rows, whole=True),
     Method(
-        "cached prefix, batch 64", partial(methods.prefix_rows, size=64), whole=True
+        "cached prefix, batch 64",
+        partial(scoring_methods.prefix_rows, size=64),
+        whole=True,
     ),
-    Method("plain, batch 16, choice's logits", methods.plain),
-    Method("naive, batch 16, all logits", methods.naive),
-    Method("lm-evaluation-harness, batch 16", methods.lm_eval, package="lm_eval"),
-    Method("minicons, batch 16", methods.minicons, package="minicons"),
+    Method("plain, batch 16, choice's logits", scoring_methods.plain),
+    Method("naive, batch 16, all logits", scoring_methods.naive),
+    Method(
+        "lm-evaluation-harness, batch 16", scoring_methods.lm_eval, package="lm_eval"
+    ),
+    Method("minicons, batch 16", scoring_methods.minicons, package="minicons"),
 )
 
 
@@ -91,19 +95,19 @@ def compare(
     records, answers = [], []
     asked = [m for m in METHODS if not m.package or (peers and find_spec(m.package))]
     part = probes.iloc[:requests]
-    top = measure.ceiling(model)
+    top = scoring_costs.ceiling(model)
     for method in asked:
         given = probes if method.whole else part
         times = (repeats or method.repeats) if method.name == OURS else method.repeats
         record, found = measured(model, given, method.run, times, len(probes))
         answers = answers or found
         ours = [answers[i] for i in probes.index.get_indexer(given.index)]
-        record["max_abs_diff"] = methods.largest_difference(found, ours)
+        record["max_abs_diff"] = scoring_methods.largest_difference(found, ours)
         records.append({"name": _named(method), **record})
         print(
             f"  {method.name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True
         )
-    return related(records, max(top, measure.ceiling(model)))
+    return related(records, max(top, scoring_costs.ceiling(model)))
 
 
 def measured(
@@ -133,12 +137,12 @@ def measured(
         tokens.forget(model)  # tokenisation counts, for everybody
         return run(model, probes)
 
-    with measure.counted(model) as work:
-        spent, found = measure.timed(run_anew, repeats)
-    work = measure.Work(*(count // repeats for count in vars(work).values()))
-    typical, scale = measure.median(spent.clock), requests / len(probes)
+    with scoring_costs.counted(model) as work:
+        spent, found = scoring_costs.timed(run_anew, repeats)
+    work = scoring_costs.Work(*(count // repeats for count in vars(work).values()))
+    typical, scale = scoring_costs.median(spent.clock), requests / len(probes)
     weights, all_products = (
-        measure.operations(model, work, both) for both in (False, True)
+        scoring_costs.operations(model, work, both) for both in (False, True)
     )
     record = {
         "seconds": typical * scale,
@@ -148,7 +152,7 @@ def measured(
         "gflop_without_attention": weights * scale / 1e9,
         "measured_requests": len(probes),
         "measured_seconds": spent.clock,
-        "processor_seconds": measure.median(spent.processor) * scale,
+        "processor_seconds": scoring_costs.median(spent.processor) * scale,
         "scaled": scale != 1,
     }
     return record, found
@@ -196,12 +200,12 @@ def monitor(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
     dict
         `workload` and `methods`, as in the results file.
     """
-    probes, top = published.questions(n_facts), measure.ceiling(model)
+    probes, top = published_procedure.questions(n_facts), scoring_costs.ceiling(model)
     kept = list(dict.fromkeys(probes["item"]))[:: -(-n_facts // sample)]
     part = probes[probes["item"].isin(kept)]
     records = []
-    for name, run in published.METHODS.items():
-        theirs = run is published.beams
+    for name, run in published_procedure.METHODS.items():
+        theirs = run is published_procedure.beams
         times, given = (1, part) if theirs else (3, probes)
         record, _ = measured(model, given, run, times, len(probes))
         records.append({"name": name, **record})
@@ -214,7 +218,7 @@ def monitor(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
     }
     return {
         "workload": workload,
-        "methods": related(records, max(top, measure.ceiling(model))),
+        "methods": related(records, max(top, scoring_costs.ceiling(model))),
     }
 
 
@@ -238,8 +242,8 @@ def lengthy(
     """
     probes = workloads.lists(model, shape)
     told = workloads.describe(model, probes)
-    top = measure.ceiling(model)
-    record, _ = measured(model, probes, methods.ours, 1, len(probes))
+    top = scoring_costs.ceiling(model)
+    record, _ = measured(model, probes, scoring_methods.ours, 1, len(probes))
     length = told["prefix_tokens"] + told["subject_tokens"] + told["choice_tokens"]
     n_tokens = round(length * len(probes))
     guess = {
@@ -249,7 +253,7 @@ def lengthy(
         "estimated": True,
     }
     records = related(
-        [{"name": OURS, **record}, guess], max(top, measure.ceiling(model))
+        [{"name": OURS, **record}, guess], max(top, scoring_costs.ceiling(model))
     )
     return {"workload": {"name": "a whole relation", **told}, "methods": records}
 
@@ -298,7 +302,7 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
     records = compare(model, probes, settings.requests, settings.peers)
     result = {
         "machine": {
-            **measure.machine(),
+            **scoring_costs.machine(),
             "ceiling_gflops": records[0]["gflop"]
             / records[0]["seconds"]
             / records[0]["ceiling_share"],
@@ -329,7 +333,7 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print the tables and write the results file."""
     parser = argparse.ArgumentParser(
-        prog="python -m bench.scoring", description=__doc__
+        prog="python -m bench.scoring_times", description=__doc__
     )
     parser.add_argument(
         "--threads", type=int, default=1, help="threads of every method"

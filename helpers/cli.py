@@ -92,16 +92,20 @@ def logs(args: argparse.Namespace) -> None:
     """Measure multiplicity or consistency in logs of other tools."""
     import json
 
-    from helpers.studies import STUDIES
+    from helpers.exchange import knowledge_base_of_logs, multiplicity_of_logs
 
-    study = STUDIES[args.study]
+    studies = {
+        "multiplicity": multiplicity_of_logs,
+        "knowledge_base": knowledge_base_of_logs,
+    }
+    study = studies[args.study]
     defaults = study.from_logs.__kwdefaults__
     settings = settings_from_words(args.set, defaults, "Logs have")
     found = study.from_logs(args.files, **settings)
     for note in found.notes:
         print(f"note: {printable(note)}", file=sys.stderr)
     if args.json:
-        print(json.dumps(study.of_logs(found)))
+        print(json.dumps(study.measures_of_logs(found)))
         return
     print(f"{study.TITLE} over {found.asked}, with intervals of 95 %")
     print(_table(study.summary_of_logs(found)))
@@ -109,30 +113,34 @@ def logs(args: argparse.Namespace) -> None:
 
 def card(args: argparse.Namespace) -> None:
     """Write a one-page report of a model's runs."""
-    from helpers.runs import sharing, shown
-    from helpers.runs.sharing import card
+    from helpers import exchange
+    from helpers.exchange import report_card
+    from helpers.runs import shown
 
-    for path in card.write(
-        sharing.describe(args.place).record, args.folder or _results()
+    for path in report_card.write(
+        exchange.describe(args.place).record, args.folder or _results()
     ):
         print(shown(path))
 
 
 def pack(args: argparse.Namespace) -> None:
     """Write a model's runs as an archive that others can verify."""
-    from helpers.runs import sharing, shown
+    from helpers import exchange
+    from helpers.runs import shown
 
-    print(shown(sharing.pack(sharing.describe(args.place), args.folder or _results())))
+    print(
+        shown(exchange.pack(exchange.describe(args.place), args.folder or _results()))
+    )
 
 
 def verify(args: argparse.Namespace) -> None:
     """Check archives of runs, and compute their measures again."""
-    from helpers.runs import sharing
+    from helpers import exchange
 
     refused = []
     for path in args.archives:
         try:
-            shared, found = sharing.verify(path)
+            shared, found = exchange.verify(path)
         except UserError as error:
             refused.append(str(error))
             continue
@@ -153,18 +161,19 @@ def verify(args: argparse.Namespace) -> None:
 
 def export(args: argparse.Namespace) -> None:
     """Write runs in the format Every Eval Ever."""
-    from helpers.runs import sharing, shown
+    from helpers import exchange
+    from helpers.runs import shown
 
-    runs = sharing.shared(args.run)
-    for path in sharing.export(runs, args.folder or _results(), args.organization):
+    runs = exchange.shared(args.run)
+    for path in exchange.export(runs, args.folder or _results(), args.organization):
         print(shown(path))
 
 
 def plan(args: argparse.Namespace) -> None:
     """Say how many facts an interval or a difference needs, from finished runs."""
-    from helpers.runs import sharing
+    from helpers import exchange
 
-    found = sharing.plan(
+    found = exchange.plan(
         args.run, args.beside, args.width, args.difference, args.wordings
     )
     found["paired"] = found["paired"].replace(0, "none")
@@ -178,7 +187,7 @@ def plan(args: argparse.Namespace) -> None:
 
 def devices(args: argparse.Namespace) -> None:
     """Say what devices there are, and whether a model fits."""
-    from helpers.models import devices
+    from helpers.exchange import devices
 
     defaults = {"device": "", "dtype": "", "tokens": 1_000_000}
     settings = settings_from_words(args.set, defaults, "This command has")

@@ -87,7 +87,7 @@ def settings_from_words(
 
 def value_from_text(name: str, text: str, default: Any) -> Any:
     """Return the value that a text gives to a setting, in the type of its default."""
-    from helpers.datasets import network  # slow: not for those who ask for help
+    from helpers.io import network  # slow: not for those who ask for help
 
     if isinstance(default, list | tuple):
         first = default[0] if default else ""
@@ -109,7 +109,7 @@ def value_from_text(name: str, text: str, default: Any) -> Any:
 
 def _words_of_a_list(name: str, text: str) -> list[str]:
     """Return the parts of a list in JSON, or as people write lists."""
-    from helpers.datasets import files
+    from helpers.io import files
 
     if text.startswith("["):
         with contextlib.suppress(UserError):

@@ -31,7 +31,7 @@ from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
 from helpers.probing import engine, generate
 from helpers.probing.engine import decoding
-from tests import tiny
+from tests import tiny_models
 
 TABLE = Path(__file__).resolve().parent.parent / "book" / "architectures.csv"
 CAUSAL = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -118,7 +118,9 @@ def build(model_type: str, kind: str, vocabulary: int) -> transformers.PreTraine
 def outcome(model_type: str, kind: str) -> dict[str, Any]:
     """Return what became of a class: a row of the table."""
     tokenizer = (
-        tiny.byte_tokenizer("bos") if kind == "causal" else tiny.piece_tokenizer()
+        tiny_models.byte_tokenizer("bos")
+        if kind == "causal"
+        else tiny_models.piece_tokenizer()
     )
     found = {"model_type": model_type, "class": AUTO[kind][0][model_type], "kind": kind}
     if model_type in UNTRIED:
@@ -171,7 +173,8 @@ def _difference(lm: LanguageModel) -> float:
         for row, values in part.items()
     }
     alone = {
-        row: tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows
+        row: tiny_models.naive_logprobs(lm, row.ids, row.start, row.source)
+        for row in rows
     }
     return max(
         abs(a - b) for row in rows for a, b in zip(scored[row], alone[row], strict=True)

@@ -26,13 +26,14 @@ from unittest import mock
 import httpx2
 import pandas as pd
 
-from helpers import UserError, datasets
-from helpers.datasets import logs, multiple_choice, questions
+from helpers import UserError, datasets, exchange
+from helpers.datasets import multiple_choice, seen_questions
+from helpers.exchange import archive as archive_
+from helpers.exchange import cooccurrence, logs
 from helpers.models import adapters, checkpoints
-from helpers.models import address as addresses
+from helpers.models import server_address as addresses
 from helpers.models.server import completions, session
-from helpers.runs import sharing, store
-from helpers.runs.sharing import archive as archive_
+from helpers.runs import store
 from notebooks.analysis import lpaqa
 from tests import tool_logs
 
@@ -112,7 +113,7 @@ def runs(folder):
 
 
 def documents(path):
-    return sum(1 for _ in datasets.documents(path))
+    return sum(1 for _ in cooccurrence.documents(path))
 
 
 SAMPLES = Path(__file__).parent / "strangers"  # a folder of whole files for each reader
@@ -133,9 +134,9 @@ READERS = {
     "commonsenseqa": ("dev_rand_split.jsonl", "", multiple_choice.load),
     "fever": ("shared_task_dev.jsonl", "", multiple_choice.load),
     "truefalse": ("cities_true_false.csv", "", multiple_choice.load),
-    "popqa": ("q.jsonl", "q.jsonl", questions.read),
-    "trivia": ("q.json", "q.json", questions.read),
-    "tsv": ("q.tsv", "q.tsv", questions.read),
+    "popqa": ("q.jsonl", "q.jsonl", seen_questions.read),
+    "trivia": ("q.json", "q.json", seen_questions.read),
+    "tsv": ("q.tsv", "q.tsv", seen_questions.read),
     "lm_eval": (f"samples_t_{STAMP}l", f"samples_t_{STAMP}l", log),
     "lm_eval_results": (f"results_{STAMP}", f"samples_t_{STAMP}l", log),
     "lm_eval_texts": ("samples_t.jsonl", "samples_t.jsonl", log),
@@ -145,7 +146,7 @@ READERS = {
     "packed_corpus": ("c.txt.gz", "c.txt.gz", documents),
     "lpaqa": ("mine/P1.jsonl", "", lpaqa.read),
     "lpaqa_texts": ("manual_paraphrase/P1.txt", "", lpaqa.read),
-    "archive": ("a.zip", "a.zip", sharing.verify),
+    "archive": ("a.zip", "a.zip", exchange.verify),
     "manifest": ("m/monitor/run.json", "", runs),
     "adapter": ("adapter_config.json", "", lambda folder: adapters.base(folder, "m")),
     "index": (

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from tests import tiny
+from tests import tiny_models
 
 # Each would leave a mark: a variable in the page, an element, a request, a formula, a
 # link.
@@ -31,7 +31,7 @@ N = 40
 @cache
 def tokenizer() -> PreTrainedTokenizerFast:
     """Return a byte-level tokenizer with a token for each of the strings."""
-    made = tiny.byte_tokenizer("bos")
+    made = tiny_models.byte_tokenizer("bos")
     made.add_tokens([f" {text}" for text in SAID])
     return made
 
@@ -39,7 +39,9 @@ def tokenizer() -> PreTrainedTokenizerFast:
 def model(folder: Path) -> Path:
     """Write a tiny random model that says one of the strings, whatever it is asked."""
     words = tokenizer()
-    made = tiny.network("llama", 0, vocab_size=len(words), max_position_embeddings=2048)
+    made = tiny_models.network(
+        "llama", 0, vocab_size=len(words), max_position_embeddings=2048
+    )
     says = words.convert_tokens_to_ids(f" {SAID[1]}")
     with torch.no_grad():
         made.model.embed_tokens.weight[:, 0] = (

@@ -8,7 +8,7 @@ import pandas as pd
 
 from book.tools import chapters, parameters
 from helpers import datasets, models, runs
-from helpers.runs.panel import asking, reading
+from helpers.runs.panel import panel_answers, panel_asking
 from helpers.studies import STUDIES
 
 N = 24
@@ -26,10 +26,10 @@ def ask(folder: Path, chapter: str, lm, **changed) -> Path:
     given |= {"model": lm.name, "n_panel": N}
     given |= SMALL[chapter]
     run = runs.start(chapter, given | changed, folder / lm.slug / chapter)
-    entry = asking.ask(run, lm)
+    entry = panel_asking.ask(run, lm)
     answers = pd.DataFrame({"item": ["a"]})
     if entry:
-        answers = pd.read_parquet(run.folder / reading.FILE)
+        answers = pd.read_parquet(run.folder / panel_answers.FILE)
     source = datasets.source(run.parameters["dataset"] if entry else "atlas")
     described = {"model": models.describe(lm), "dataset": source}
     extra = {"panel": entry}
@@ -54,11 +54,13 @@ def first(folder: Path, to: Path, n: int) -> Path:
         told = json.loads(manifest.read_text())
         if not told.get("panel"):
             continue
-        answers = pd.read_parquet(manifest.parent / reading.FILE)
+        answers = pd.read_parquet(manifest.parent / panel_answers.FILE)
         asked = asked or list(dict.fromkeys(answers["item"]))[:n]
         place = to / manifest.parent.relative_to(folder)
         place.mkdir(parents=True)
-        told["panel"] |= reading.save(place, answers[answers["item"].isin(asked)], {})
+        told["panel"] |= panel_answers.save(
+            place, answers[answers["item"].isin(asked)], {}
+        )
         (place / "run.json").write_text(json.dumps(told))
         shutil.copy(manifest.parent / "metrics.parquet", place)
     return to

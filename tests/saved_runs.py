@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from helpers import runs
-from helpers.datasets.questions import PUBLISHED
 from helpers.datasets.registry import SOURCES
-from helpers.runs.panel import asking, reading
+from helpers.datasets.seen_questions import PUBLISHED
+from helpers.runs.panel import panel_answers, panel_asking
 
 DATASET = {"name": "atlas", "checksum": "cd" * 32}
 RELATIONS = ("P17", "P36", "P30")
@@ -86,8 +86,8 @@ def write(
         told = {} if versions is None else {"versions": versions}
         if panel:
             besides = makers[chapter](others, (others["hard"] < ability).to_numpy())[1]
-            about_panel = {"settings": given | extra, "version": asking.VERSION}
-            told["panel"] = reading.save(run.folder, besides, about_panel)
+            about_panel = {"settings": given | extra, "version": panel_asking.VERSION}
+            told["panel"] = panel_answers.save(run.folder, besides, about_panel)
         source = DATASET | (
             published(parameters["dataset"]) if "dataset" in parameters else {}
         )

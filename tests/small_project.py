@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
-from tests import commands as programs
+from tests import program_calls as programs
 
 ROOT = Path(__file__).resolve().parent.parent
 PARAMETERS = """model = "a"  # a folder

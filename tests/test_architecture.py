@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from importlinter import cli
 
-from tests.commands import python
+from tests.program_calls import python
 
 CONTRACT = ".importlinter"
 MACHINERY = ("cli", "runs")

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 import transformers
 
-from helpers.models import LanguageModel, families, plain
+from helpers.models import LanguageModel, families
 from helpers.probing import engine
-from helpers.probing.engine import trial
-from tests import architectures, tiny
+from helpers.probing.engine import plain, trial
+from tests import architectures, tiny_models
 from tests.probing.test_engine import wrong_mask, wrong_positions
 
 pytestmark = pytest.mark.slow
@@ -78,9 +78,9 @@ def test_every_packed_family_is_in_the_table():
 
 @functools.cache
 def built(name: str) -> LanguageModel:
-    tokenizer = tiny.byte_tokenizer("bos")
+    tokenizer = tiny_models.byte_tokenizer("bos")
     model = architectures.build(name, "causal", len(tokenizer))
-    lm = tiny.language_model("llama", tokenizer)
+    lm = tiny_models.language_model("llama", tokenizer)
     return replace(lm, model=model, name=name, weights_sha=name)
 
 

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from bench import figures, measure, methods, published, scoring, workloads
+from bench import (
+    figures,
+    published_procedure,
+    scoring_costs,
+    scoring_methods,
+    scoring_times,
+    workloads,
+)
 from bench.workloads import Shape
 
 TINY = {"n_layer": 2, "n_embd": 32, "n_head": 2, "n_positions": 256, "vocab_size": 1500}
@@ -32,7 +39,7 @@ def probes():
 
 @cache
 def results():
-    return json.loads(scoring.RESULTS.read_text(encoding="utf-8"))
+    return json.loads(scoring_times.RESULTS.read_text(encoding="utf-8"))
 
 
 def one_by_one(probes) -> list[list[float]]:
@@ -66,21 +73,29 @@ def test_a_list_has_the_asked_shape_and_does_not_show_its_answers():
 
 
 @pytest.mark.parametrize(
-    "run", [methods.ours, methods.plain, methods.naive, methods.prefix_rows]
+    "run",
+    [
+        scoring_methods.ours,
+        scoring_methods.plain,
+        scoring_methods.naive,
+        scoring_methods.prefix_rows,
+    ],
 )
 def test_each_way_scores_as_one_text_at_a_time(run):
     expected = one_by_one(probes())
-    assert methods.largest_difference(run(model(), probes()), expected) <= 1e-5
+    assert scoring_methods.largest_difference(run(model(), probes()), expected) <= 1e-5
     assert np.ptp([sum(values) for values in expected]) > 1
-    assert methods.largest_difference([[-1.0, -2.0]], [[-1.0, -2.5]]) == 0.5
-    assert methods.largest_difference([[-1.0, -2.0]], [[-3.25]]) == 0.25
+    assert scoring_methods.largest_difference([[-1.0, -2.0]], [[-1.0, -2.5]]) == 0.5
+    assert scoring_methods.largest_difference([[-1.0, -2.0]], [[-3.25]]) == 0.25
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_the_batch_does_not_matter(size):
-    found = methods.prefix_rows(model(), probes(), size)
+    found = scoring_methods.prefix_rows(model(), probes(), size)
     assert (
-        methods.largest_difference(found, methods.naive(model(), probes(), size))
+        scoring_methods.largest_difference(
+            found, scoring_methods.naive(model(), probes(), size)
+        )
         <= 1e-5
     )
 
@@ -92,47 +107,51 @@ def length() -> int:
 
 
 def test_work_is_counted_inside_the_model():
-    with measure.counted(model()) as work:
-        methods.naive(model(), probes(), size=1)
+    with scoring_costs.counted(model()) as work:
+        scoring_methods.naive(model(), probes(), size=1)
     assert work.tokens == work.head_rows == length()
-    methods.ours(model(), probes())  # a model is tried once, before its first scores
-    with measure.counted(model()) as less:
-        methods.ours(model(), probes())
+    scoring_methods.ours(
+        model(), probes()
+    )  # a model is tried once, before its first scores
+    with scoring_costs.counted(model()) as less:
+        scoring_methods.ours(model(), probes())
     assert less.tokens <= work.tokens
 
 
 def test_operations_are_those_of_the_weights_and_of_attention():
     # Two blocks of 12 * 32 * 32 weights and a head of 1500 * 32, two operations a
     # weight; for each pair of tokens two products of 32 channels in each block.
-    work = measure.Work(tokens=10, head_rows=3, pairs=7)
+    work = scoring_costs.Work(tokens=10, head_rows=3, pairs=7)
     weights = 2 * (2 * 12 * 32 * 32 * 10 + 1500 * 32 * 3)
-    assert measure.operations(model(), work, attention=False) == weights
-    assert measure.operations(model(), work) == weights + 2 * 2 * 2 * 32 * 7
-    assert measure.ceiling(model(), rows=8, repeats=1) > 0
+    assert scoring_costs.operations(model(), work, attention=False) == weights
+    assert scoring_costs.operations(model(), work) == weights + 2 * 2 * 2 * 32 * 7
+    assert scoring_costs.ceiling(model(), rows=8, repeats=1) > 0
 
 
 def test_pairs_are_those_that_a_token_sees():
     ids = torch.tensor([[1, 2, 3, 4]])
-    with measure.counted(model()) as work, torch.no_grad():
+    with scoring_costs.counted(model()) as work, torch.no_grad():
         cache = model().model(ids, use_cache=True).past_key_values
     assert work.pairs == 1 + 2 + 3 + 4
-    with measure.counted(model()) as work, torch.no_grad():
+    with scoring_costs.counted(model()) as work, torch.no_grad():
         model().model(input_ids=ids[:, :2], past_key_values=cache)
     assert work.pairs == 2 * 4
 
 
 def test_the_command_writes_and_prints_all(tmp_path, monkeypatch, capsys):
     for name in ("LISTS", "TRAINED", "LENGTHY"):
-        monkeypatch.setattr(scoring, name, SMALL)
+        monkeypatch.setattr(scoring_times, name, SMALL)
     made = model()
     monkeypatch.setattr(workloads, "random_model", lambda seed: made)
     monkeypatch.setattr(workloads, "trained_model", model)
     out = tmp_path / "results" / "scoring.json"
-    scoring.main(["--facts", "2", "--sample", "1", "--no-peers", "--out", str(out)])
+    scoring_times.main(
+        ["--facts", "2", "--sample", "1", "--no-peers", "--out", str(out)]
+    )
     found = json.loads(out.read_text(encoding="utf-8"))
     ours, *others = found["methods"]
     assert (ours["name"], ours["ratio_to_ours"], ours["max_abs_diff"]) == (
-        scoring.OURS,
+        scoring_times.OURS,
         1,
         0,
     )
@@ -150,21 +169,23 @@ def test_the_command_writes_and_prints_all(tmp_path, monkeypatch, capsys):
 
 
 def test_a_part_of_the_requests_is_scaled_to_all():
-    records = scoring.compare(model(), probes(), requests=6, peers=False, repeats=1)
+    records = scoring_times.compare(
+        model(), probes(), requests=6, peers=False, repeats=1
+    )
     naive = next(record for record in records if record["name"].startswith("naive"))
     assert (naive["measured_requests"], naive["scaled"]) == (6, True)
     assert naive["tokens"] == pytest.approx(length(), rel=0.1)
 
 
 def test_monitor_by_the_published_procedure_reads_more():
-    asked = published.questions(2)
+    asked = published_procedure.questions(2)
     assert len(asked) == 2 * 13
     part = asked.query("context == 'right' or context == 'none' and frame == 0")
-    with measure.counted(model()) as theirs:
-        said = published.beams(model(), part)
-    with measure.counted(model()) as ours:
-        published.scored(model(), part)
-    assert all(0 < len(values) <= published.NEW_TOKENS for values in said)
+    with scoring_costs.counted(model()) as theirs:
+        said = published_procedure.beams(model(), part)
+    with scoring_costs.counted(model()) as ours:
+        published_procedure.scored(model(), part)
+    assert all(0 < len(values) <= published_procedure.NEW_TOKENS for values in said)
     assert theirs.tokens > 5 * ours.tokens
 
 

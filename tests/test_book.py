@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page
 
-from tests.in_page import script
+from tests.browser_scripts import script
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"

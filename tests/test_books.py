@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import datasets, findings, runs
-from tests import outcomes, page_text, small_project
-from tests.chapters import notebooks
+from helpers import datasets, runs
+from notebooks.kit import findings
+from tests import extreme_models, page_text, small_project
+from tests.chapters import finished_runs
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.slow
@@ -67,7 +68,7 @@ def make(project):
         kept = {
             word
             for name in chapters or CHAPTERS
-            for word in notebooks.fitting(name, words)
+            for word in finished_runs.fitting(name, words)
         }
         settings = " ".join(word for word in words if word in kept)
         line = f'make book MODEL="{model}" MODELS="{others or model}" SET="{settings}"'
@@ -116,14 +117,14 @@ def absent(project: Path) -> set[str]:
 MEASURES = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity"}
 
 
-@pytest.mark.parametrize("name", [*outcomes.MAKERS, "bundled"])
+@pytest.mark.parametrize("name", [*extreme_models.MAKERS, "bundled"])
 def test_a_model_gets_its_book_whatever_it_answers(
     name, project, make, tmp_path_factory
 ):
     if name == "bundled":
         model = Path("helpers/models/weights/atlas-xs")
     else:
-        model = outcomes.MAKERS[name](tmp_path_factory.mktemp("models") / name)
+        model = extreme_models.MAKERS[name](tmp_path_factory.mktemp("models") / name)
     settings = f"{SMALL} prompt_format=chat" if name == "tuned" else SMALL
     make(model, settings)
     assert absent(project) == set()
@@ -134,8 +135,8 @@ def test_a_model_gets_its_book_whatever_it_answers(
             told.get("model", {}).get("name") == str(model)
             and told["chapter"] in MEASURES
         ):
-            words = notebooks.fitting(told["chapter"], settings.split())
-            notebooks.check(folder, words)
+            words = finished_runs.fitting(told["chapter"], settings.split())
+            finished_runs.check(folder, words)
             rows = runs.metrics(folder).query("level == 'run'")
             found |= rows.groupby("measure")["estimate"].first().to_dict()
     assert {"MONITOR", "NCR", "right", "accuracy"} <= found.keys()
@@ -151,7 +152,7 @@ def test_a_model_gets_its_book_whatever_it_answers(
 
 
 def test_a_measure_that_is_undefined_says_so(project, make, tmp_path):
-    model = outcomes.endless(tmp_path / "endless")
+    model = extreme_models.endless(tmp_path / "endless")
     make(model, chapters=["monitor"])
     assert "MONITOR is undefined for this model" in page(project, "monitor")
     assert absent(project) >= {"knowledge_base", "latent_knowledge", "multiplicity"}
@@ -159,14 +160,14 @@ def test_a_measure_that_is_undefined_says_so(project, make, tmp_path):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_book_of_one_chapter(chapter, project, make, tmp_path):
-    model = outcomes.ignorant(tmp_path / chapter)
+    model = extreme_models.ignorant(tmp_path / chapter)
     make(model, chapters=[chapter])
     assert chapter not in absent(project)
     assert absent(project) >= MEASURES - {chapter}
 
 
 def test_a_chapter_that_fails_leaves_the_others(project, make, tmp_path):
-    model = outcomes.ignorant(tmp_path / "short")
+    model = extreme_models.ignorant(tmp_path / "short")
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(
         json.dumps(config | {"max_position_embeddings": 60})

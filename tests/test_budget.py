@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from helpers import findings
+from notebooks.kit import findings
 from tests.density import Density, density_of_folders, density_of_text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from helpers import cli, runs, studies
 from tests import saved_runs
-from tests.commands import python
+from tests.program_calls import python
 
 
 def test_help_needs_no_library(root):

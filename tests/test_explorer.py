@@ -9,15 +9,15 @@ import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
 from scipy.stats import spearmanr
 
-from helpers.published import joined
-from notebooks.analysis import explorer
-from tests import hostile
-from tests.in_page import script
+from notebooks.analysis import model_explorer
+from notebooks.kit.published import paper_models
+from tests import hostile_inputs
+from tests.browser_scripts import script
 from tests.page_text import plain
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 120_000  # milliseconds, for a machine with much else to do
-X, Y = explorer.AXES
+X, Y = model_explorer.AXES
 VIEWS = ("scatter", "ranking", "relations", "changes")
 THEME = """
 :root { --pst-color-text-base: #222832; --pst-color-background: #fff; --pst-color-border: #d1d5da;
@@ -53,8 +53,12 @@ def write(folder: Path, runs: list[dict], libraries: bool = True) -> str:
     }.items():
         if libraries or "vega" not in source:
             shutil.copytree(ROOT / source, folder / place / Path(source).name)
-    table, measures, relations = joined.joined(), joined.measures(), joined.relations()
-    body = explorer.show(table, measures, relations, runs=pd.DataFrame(runs)).data
+    table, measures, relations = (
+        paper_models.joined(),
+        paper_models.measures(),
+        paper_models.relations(),
+    )
+    body = model_explorer.show(table, measures, relations, runs=pd.DataFrame(runs)).data
     text = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Explore</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -137,7 +141,11 @@ def marks(page, view: str = "scatter") -> dict[str, dict]:
 
 def named(measure: str) -> str:
     """Return a measure as the page names it."""
-    return f"{measure} ↓" if joined.measures().loc[measure, "better"] < 0 else measure
+    return (
+        f"{measure} ↓"
+        if paper_models.measures().loc[measure, "better"] < 0
+        else measure
+    )
 
 
 def count(page) -> str:
@@ -145,7 +153,7 @@ def count(page) -> str:
 
 
 def with_both(x: str, y: str) -> pd.DataFrame:
-    return joined.joined().dropna(subset=[x, y])
+    return paper_models.joined().dropna(subset=[x, y])
 
 
 def test_all_views_are_drawn_and_the_figure_gives_way(page):
@@ -206,7 +214,7 @@ def test_points_and_correlation_are_of_the_models_chosen(page, x, y, chosen, rul
         **{k: v for k, v in chosen.items() if k != "family"},
     )
     table = with_both(x, y).query(rule) if rule else with_both(x, y)
-    ranked = joined.joined().dropna(subset=[x])
+    ranked = paper_models.joined().dropna(subset=[x])
     ranked = ranked.query(rule) if rule else ranked
     assert set(marks(page)) - {"mine", "other"} == {*table.index}
     assert set(marks(page, "ranking")) - {"mine"} == {*ranked.index}
@@ -233,7 +241,7 @@ def test_a_view_that_filters_leave_empty_gives_a_sentence(page):
 
 
 def test_a_pair_that_no_model_has_gives_a_sentence(page):
-    table, names = joined.joined(), list(joined.measures().index)
+    table, names = paper_models.joined(), list(paper_models.measures().index)
     x, y = next(
         pair for pair in combinations(names, 2) if table[list(pair)].dropna().empty
     )
@@ -254,7 +262,7 @@ def test_a_pair_that_no_model_has_gives_a_sentence(page):
 def test_the_ranking_is_in_order_and_a_benchmark_is_shown_alone(page):
     choose(page, x="multiplicity: FEVER ambiguity ↓", benchmark="FEVER")
     ranked = sorted(marks(page, "ranking").values(), key=lambda mark: mark["y"])
-    values = joined.joined()["multiplicity: FEVER ambiguity"].dropna()
+    values = paper_models.joined()["multiplicity: FEVER ambiguity"].dropna()
     assert [values[mark["name"]] for mark in ranked] == sorted(
         values
     )  # the lowest is the best
@@ -271,7 +279,7 @@ def test_a_model_is_highlighted_in_all_views(page):
         assert shown["Llama 2 7B"]["opacity"] == 1
         assert shown["Llama 2 7B Chat"]["opacity"] < 1
     figures = page.inner_text(".explorer-chosen")
-    table = joined.joined()
+    table = paper_models.joined()
     rank = int(table[Y].rank(ascending=False)["Llama 2 7B"])
     assert f"{Y}: 0.749 (rank {rank} of {table[Y].count()} shown)" in figures
     choose(page, model="Flan-T5 XXL")
@@ -417,15 +425,17 @@ def test_names_of_contributed_runs_are_above_yours_and_below_the_heading(
 
 
 def test_no_name_of_a_run_is_taken_for_markup(browser, tmp_path):
-    rows = [run(text, measure, 0.1) for text in hostile.STRINGS for measure in (X, Y)]
+    rows = [
+        run(text, measure, 0.1) for text in hostile_inputs.STRINGS for measure in (X, Y)
+    ]
     rows += [{**row, "same_questions": False} for row in rows]
     page = opened(browser, write(tmp_path, rows))
-    mine = page.locator(f"optgroup[label='{explorer.YOURS}'] option")
+    mine = page.locator(f"optgroup[label='{model_explorer.YOURS}'] option")
     shown = mine.evaluate_all("nodes => nodes.map(node => node.textContent)")
-    assert len(shown) == len(hostile.STRINGS)
-    assert hostile.STRINGS[0] in shown
-    choose(page, model=hostile.STRINGS[1])
-    assert hostile.STRINGS[1] in page.inner_text(".explorer-chosen")
+    assert len(shown) == len(hostile_inputs.STRINGS)
+    assert hostile_inputs.STRINGS[0] in shown
+    choose(page, model=hostile_inputs.STRINGS[1])
+    assert hostile_inputs.STRINGS[1] in page.inner_text(".explorer-chosen")
     place = "[data-view=scatter] [aria-label*='onerror']"
     page.locator(place).first.hover(force=True)
     assert page.inner_text(".explorer-tooltip")

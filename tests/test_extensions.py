@@ -15,7 +15,7 @@ from docutils.utils import new_document
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
-from helpers import findings
+from notebooks.kit import findings
 from tests.page_text import words_of
 
 BOOK = Path(__file__).resolve().parent.parent / "book"

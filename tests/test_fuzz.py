@@ -29,22 +29,22 @@ COME_WITH_IT = (
 )
 # Who else opens files, which the project wrote itself or that come with it.
 OWN = {
-    "helpers/datasets/files.py": "the one place",
-    "helpers/datasets/download.py": "bytes, for their checksum",
+    "helpers/io/files.py": "the one place",
+    "helpers/io/user_cache.py": "bytes, for their checksum",
     "helpers/datasets/exposure.py": "a bundled model's",
-    "helpers/findings.py": "wordings, and findings of a run",
-    "helpers/models/devices.py": "the system's",
-    "helpers/models/dequantised.py": "made here",
+    "notebooks/kit/findings.py": "wordings, and findings of a run",
+    "helpers/exchange/devices.py": "the system's",
+    "helpers/models/gguf_weights.py": "made here",
     "helpers/models/gpu.py": "the system's",
     "helpers/models/identity.py": "bytes, for their checksum",
-    "helpers/models/packaged.py": "a wheel whose checksum is pinned",
+    "helpers/models/model_packages.py": "a wheel whose checksum is pinned",
     "helpers/models/server/session.py": "an answer whose size is bounded there",
-    "helpers/probing/cache.py": "made here, set aside if damaged",
+    "helpers/probing/result_cache.py": "made here, set aside if damaged",
     "helpers/probing/engine/trial.py": "made here",
-    "helpers/published/__init__.py": "bundled tables",
-    "helpers/runs/panel/reading.py": "tables of runs",
+    "notebooks/kit/published/__init__.py": "bundled tables",
+    "helpers/runs/panel/panel_answers.py": "tables of runs",
     "helpers/runs/store.py": "tables of runs",
-    "helpers/runs/sharing/archive.py": "checks each member before it reads one",
+    "helpers/exchange/archive.py": "checks each member before it reads one",
 }
 
 

@@ -75,7 +75,9 @@ def test_one_module_alone_reads_labels(root):
             ]
     assert not found
     expected = {"helpers/studies/monitor.py", "notebooks/monitor.ipynb"}
-    assert expected | {"book/python.md", "bench/plugins/knowledge.py"} <= places
+    assert (
+        expected | {"book/python.md", "bench/plugins/knowledge_measures.py"} <= places
+    )
 
 
 @pytest.mark.parametrize(

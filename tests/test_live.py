@@ -18,12 +18,12 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Error
 
-from book.tools.live import answered, opening
+from book.tools.live_model import answered, opening
 from helpers import models, probing
 from helpers.models.checkpoints import WEIGHTS
-from helpers.prompts.formats import SEPARATORS
+from helpers.prompts.prompt_texts import SEPARATORS
 from tests import live_page as live
-from tests import tiny
+from tests import tiny_models
 from tests.live_page import SCRIPTS, WAYS, Question
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -288,7 +288,9 @@ def test_another_llama_with_another_tokenizer_runs_too(browser, tmp_path):
         "num_attention_heads": 4,
         "tie_word_embeddings": False,
     }
-    lm = tiny.language_model("llama", tiny.byte_tokenizer("bos"), **changes)
+    lm = tiny_models.language_model(
+        "llama", tiny_models.byte_tokenizer("bos"), **changes
+    )
     lm.model.save_pretrained(tmp_path)
     lm.tokenizer.save_pretrained(tmp_path)
     page = opened(browser, write_page(tmp_path, Question("P17", "Lyon"), None))
@@ -304,7 +306,7 @@ def test_another_llama_with_another_tokenizer_runs_too(browser, tmp_path):
     for continuation, one in zip(continuations, found):
         ids = lm.tokenizer(prompt + continuation)["input_ids"]
         assert one["logprobs"] == pytest.approx(
-            tiny.naive_logprobs(lm, ids, start), abs=1e-3
+            tiny_models.naive_logprobs(lm, ids, start), abs=1e-3
         )
 
 

@@ -12,12 +12,12 @@ import requests
 import tenacity
 
 from book.tools import __main__ as commands
-from book.tools import jobs, parameters, publish
+from book.tools import book_making, jobs, parameters
 from helpers import cli, datasets
 from helpers.datasets import multiple_choice
 from helpers.runs import measuring
-from tests import printed as examples
-from tests.commands import call
+from tests import page_examples as examples
+from tests.program_calls import call
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "book" / "python.md").read_text(encoding="utf-8")
@@ -163,7 +163,7 @@ def test_make_knows_target_and_variables(command):
         name, _, value = word.partition("=")
         assert re.search(rf"^{name} \?=", makefile, flags=re.MULTILINE), name
         if name == "SET" and "book" in command:
-            publish.settings_from_words([], shlex.split(value))
+            book_making.settings_from_words([], shlex.split(value))
 
 
 @pytest.mark.parametrize("command", PYTHON)

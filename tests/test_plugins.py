@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.plugins.make import make
-from helpers.datasets import files
-from helpers.runs import measuring, sharing
-from tests.commands import call
+from bench.plugins.make_tasks import make
+from helpers import exchange
+from helpers.io import files
+from helpers.runs import measuring
+from tests.program_calls import call
 
 STUDIES = ("monitor", "multiplicity")
 RELATIONS = ["P17", "P36", "P30", "P37"]
@@ -38,7 +39,7 @@ def told(shared, name):
 
 def test_plain_measures_are_those_of_an_archive(root, tmp_path, plain):
     """The answers of the archive, in place of a tool's: two implementations of the measures."""
-    shared = sharing.read(root / "results" / "atlas-xs.zip")
+    shared = exchange.read(root / "results" / "atlas-xs.zip")
     make(root / "results" / "atlas-xs.zip", tmp_path)
     knowledge = plain(tmp_path)
     tables = {
@@ -86,7 +87,7 @@ def measured(tmp_path_factory):
         measuring.measure("atlas-s", STUDIES, given | {"device": "cpu"}, place / "runs")
     )
     make(place / "runs" / "atlas-s", place / "tasks")
-    return sharing.describe(place / "runs" / "atlas-s"), place / "tasks"
+    return exchange.describe(place / "runs" / "atlas-s"), place / "tasks"
 
 
 def ran(variable, *words, folder):

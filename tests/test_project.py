@@ -13,7 +13,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.commands import python
+from tests.program_calls import python
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))

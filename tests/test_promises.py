@@ -8,7 +8,7 @@ import pytest
 
 from book.tools import render
 from helpers import UserError, cli
-from helpers.datasets import files
+from helpers.io import files
 from helpers.models import checkpoints
 from helpers.runs import measuring, store
 from helpers.settings import value_from_text

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.commands import call, python
+from tests.program_calls import call, python
 
 ROOT = Path(__file__).resolve().parent.parent
 CARE = ROOT / ".github"

@@ -6,16 +6,15 @@ import re
 import pandas as pd
 import pytest
 
-from helpers import UserError, schemas
-from helpers.prompts import consistency, frames, lists
-from helpers.runs import sharing
-from helpers.runs.sharing import record
+from helpers import UserError, exchange, schemas
+from helpers.exchange import record
+from helpers.prompts import consistency_questions, frames, lists
 from helpers.studies import STUDIES
 
 
 @pytest.fixture(scope="module")
 def shared(root):
-    return sharing.read(root / "results" / "atlas-xs.zip")
+    return exchange.read(root / "results" / "atlas-xs.zip")
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -47,7 +46,10 @@ def test_the_columns_of_probes_are_those_of_the_prompts():
     assert told <= set(frames.COLUMNS)
     told = {each.column for each in schemas.columns_of("probes", "latent_knowledge")}
     assert told <= set(lists.COLUMNS)
-    assert "variant" in consistency.choices(pd.DataFrame(columns=["item"])).columns
+    assert (
+        "variant"
+        in consistency_questions.choices(pd.DataFrame(columns=["item"])).columns
+    )
 
 
 SUMMARY = {"relation": ["all"], "measure": ["m"], "estimate": [0.5], "n": [3]}

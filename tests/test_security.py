@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from helpers import runs
-from tests import hostile
-from tests.chapters import in_process, notebooks
-from tests.commands import call
-from tests.in_page import script
+from tests import hostile_inputs
+from tests.browser_scripts import script
+from tests.chapters import finished_runs, notebook_execution
+from tests.program_calls import call
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ FEW = ["n_bootstrap=20"]
 @pytest.fixture(scope="module")
 def folder(request, tmp_path_factory) -> Path:
     top = tmp_path_factory.mktemp("hostile")
-    model, facts = str(hostile.model(top)), hostile.facts(top)
+    model, facts = str(hostile_inputs.model(top)), hostile_inputs.facts(top)
     words = {
         "monitor": [
             f"dataset={facts}",
@@ -46,11 +46,11 @@ def folder(request, tmp_path_factory) -> Path:
         ],
         "knowledge_base": [
             "dataset=seen_qa",
-            f"sources={hostile.questions(top)}",
+            f"sources={hostile_inputs.questions(top)}",
             "n_seen=6",
         ],
         "multiplicity": [
-            f"dataset={hostile.choices(top)}",
+            f"dataset={hostile_inputs.choices(top)}",
             "n_items=6",
             "n_variations=3",
         ],
@@ -75,8 +75,8 @@ def folder(request, tmp_path_factory) -> Path:
     }
     for chapter, few in words.items():
         if chapter in wanted:
-            with in_process.instead_of_kernels():
-                notebooks.run(chapter, model, [*few, *FEW], top / "runs")
+            with notebook_execution.instead_of_kernels():
+                finished_runs.run(chapter, model, [*few, *FEW], top / "runs")
     return next((top / "runs").glob("*/*/run.json")).parents[1]
 
 
@@ -148,12 +148,12 @@ def test_the_words_were_there_to_be_taken(pages, folder, chapter):
     whole = answers.to_json()
     assert "hit=1" in whole
     name = nbformat.read(folder / chapter / "notebook.ipynb", as_version=4)
-    assert hostile.FOLDER in str(name.metadata.papermill.parameters)
+    assert hostile_inputs.FOLDER in str(name.metadata.papermill.parameters)
 
 
 def test_the_check_can_fail(browser, tmp_path):
     (tmp_path / "bad.html").write_text(
-        f"<p>{hostile.STRINGS[1]}</p><p>{hostile.STRINGS[0]}</p>"
+        f"<p>{hostile_inputs.STRINGS[1]}</p><p>{hostile_inputs.STRINGS[0]}</p>"
     )
     page = browser.new_page()
     page.goto((tmp_path / "bad.html").as_uri(), wait_until="load")

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.commands import python
+from tests.program_calls import python
 
 SAYS = "import os, {first}, torch; print(os.environ['OMP_WAIT_POLICY'])"
 

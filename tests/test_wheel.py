@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from helpers import runs
-from tests.commands import python
+from tests.program_calls import python
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ LIMIT = 100 * 2**20  # what PyPI takes
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = """
 from helpers import models
-from helpers.plots import primitives, tables
+from notebooks.kit.plots import primitives, tables
 from helpers.studies import monitor
 
 lm = models.load("atlas-xs")

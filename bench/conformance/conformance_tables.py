@@ -1,4 +1,4 @@
-"""Write the tables of the page: ``python -m bench.conformance.tables`` reads cases and results."""
+"""Write the tables of the page: ``python -m bench.conformance.conformance_tables`` reads cases and results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Make the tiny models and the cases of the conformance suite: what a scorer must return.
 
-``python bench/conformance/make.py --models FOLDER --vocabularies FOLDER`` needs numpy,
+``python bench/conformance/make_cases.py --models FOLDER --vocabularies FOLDER`` needs numpy,
 torch and transformers alone. Every expected value comes from one forward pass of one
 text in float64.
 """

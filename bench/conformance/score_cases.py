@@ -1,4 +1,4 @@
-"""Score the cases with one tool: ``python bench/conformance/run.py TOOL --models FOLDER``.
+"""Score the cases with one tool: ``python bench/conformance/score_cases.py TOOL --models FOLDER``.
 
 Runs in an environment of the tool; each tool is asked in the way that its documentation
 shows, with options that make it sum log-probabilities of the text as given. Every case

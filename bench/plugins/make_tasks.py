@@ -1,8 +1,8 @@
 """Make tasks for lm-evaluation-harness and Inspect from a run's prompts: a folder to copy.
 
-    python -m bench.plugins.make runs/measured/atlas-s build/plugins
+    python -m bench.plugins.make_tasks runs/measured/atlas-s build/plugins
 
-The folder needs none of this project: the prompts are data, and `knowledge.py` has the
+The folder needs none of this project: the prompts are data, and `knowledge_measures.py` has the
 measures. MONITOR compares an object token by token, so the tasks are for models with
 the run's tokenizer.
 """
@@ -16,11 +16,10 @@ from typing import Any
 
 import pandas as pd
 
-from bench.plugins import knowledge
-from helpers import UserError, models
+from bench.plugins import knowledge_measures
+from helpers import UserError, exchange, models
 from helpers.metrics import matching
 from helpers.models import LanguageModel, tokens
-from helpers.runs import sharing
 from helpers.studies import STUDIES
 
 HERE = Path(__file__).parent
@@ -51,7 +50,7 @@ SETTINGS = {
 
 def make(place: Path, folder: Path) -> list[Path]:
     """Write the tasks of a run into a folder."""
-    shared = sharing.shared(place)
+    shared = exchange.shared(place)
     lm = models.load(shared.record["model"]["name"], device="cpu")
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
@@ -85,7 +84,7 @@ def measures(name: str) -> dict[str, bool | None]:
     """Return the study's measures that the tasks compute, and whether more is better."""
     found = {}
     for measure in STUDIES[name].MEASURES:
-        if measure.name in knowledge.COMPUTED[name]:
+        if measure.name in knowledge_measures.COMPUTED[name]:
             found[measure.name] = measure.higher
     return found
 
@@ -94,7 +93,7 @@ def left_out(name: str) -> list[str]:
     """Return the study's measures that the tasks do not compute."""
     found = []
     for measure in STUDIES[name].MEASURES:
-        if measure.name not in knowledge.COMPUTED[name]:
+        if measure.name not in knowledge_measures.COMPUTED[name]:
             found.append(measure.name)
     return found
 

@@ -1,7 +1,7 @@
 """What pages show of facts and chapters: a fact in several states or studies, a chapter's figure.
 
 ``front-fact`` shows a fact in several states and ``one-fact`` one put through the four
-studies, as ``live.json`` has them. ``chapter-figure`` shows a figure of an executed
+studies, as ``live_model.json`` has them. ``chapter-figure`` shows a figure of an executed
 chapter by its name; where it has none, nothing.
 """
 
@@ -17,7 +17,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from book.tools import live
+from book.tools import live_model
 from helpers import UserError
 from helpers.studies import STUDIES
 
@@ -35,10 +35,10 @@ class FrontFact(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the form."""
         try:
-            case = live.answered("front", self.arguments[0])
+            case = live_model.answered("front", self.arguments[0])
         except UserError as error:
             raise self.error(str(error)) from error
-        return [nodes.raw("", live.form(case), format="html")]
+        return [nodes.raw("", live_model.form(case), format="html")]
 
 
 class OneFact(SphinxDirective):
@@ -49,7 +49,7 @@ class OneFact(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return what each study shows, what came of it, and its verdict."""
         try:
-            readings = live.answered("fact", self.arguments[0])
+            readings = live_model.answered("fact", self.arguments[0])
         except UserError as error:
             raise self.error(str(error)) from error
         return [

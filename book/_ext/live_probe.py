@@ -1,6 +1,6 @@
 """The directive ``live-probe``: a place in which the reader asks a bundled model, in the page.
 
-It names cases of ``live.json``, and writes the figure of the first, which stays without
+It names cases of ``live_model.json``, and writes the figure of the first, which stays without
 scripts.
 """
 
@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from book.tools import live
+from book.tools import live_model
 from helpers import UserError
 
 FOLDER = "live"  # within _static
@@ -34,16 +34,18 @@ class LiveProbe(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the opening tag, the figure and the closing tag."""
         try:
-            cases = [live.answered("case", name) for name in self.arguments[0].split()]
+            cases = [
+                live_model.answered("case", name) for name in self.arguments[0].split()
+            ]
         except UserError as error:
             raise self.error(str(error)) from error
-        still, drawn = cases[0], live.bars(cases[0]["bars"])
+        still, drawn = cases[0], live_model.bars(cases[0]["bars"])
         self.env.metadata[self.env.docname][USED] = "yes"
         image = facts_shown.image(self, drawn, alt=still["alt"], width="60%")
         figure = nodes.figure("", image, nodes.caption("", still["caption"]))
         tags = [
             nodes.raw("", text, format="html")
-            for text in (live.opening(cases), "</div>")
+            for text in (live_model.opening(cases), "</div>")
         ]
         return [tags[0], figure, tags[1]]
 
@@ -52,7 +54,7 @@ def write_bundle(app: Sphinx, error: Exception | None) -> None:
     """Put the bundle beside the scripts of the rendered book, if any page asks for it."""
     used = any(USED in about for about in app.env.metadata.values())
     if used and error is None and app.builder.format == "html":
-        made = live.bundle()
+        made = live_model.bundle()
         folder = Path(app.outdir) / "_static" / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         (folder / made.name).write_text(made.text, encoding="ascii")

@@ -8,9 +8,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from helpers import findings
-from helpers.prompts import wrapping
+from helpers.prompts import prompt_formats
 from helpers.studies import STUDIES
+from notebooks.kit import findings
 
 MEASURED = {name: study.TITLE for name, study in STUDIES.items()}
 MEASURED["calibration"] = "asking once beside all four"
@@ -43,7 +43,7 @@ def asked(book: Path) -> str:
             run = json.loads(path.read_text(encoding="utf-8"))
             one = run.get("model")
             names = (
-                [wrapping.label(one["name"], one["prompt_format"])]
+                [prompt_formats.label(one["name"], one["prompt_format"])]
                 if one
                 else run["models"]
             )

@@ -53,33 +53,33 @@ def run(args: argparse.Namespace) -> None:
 
 def others(args: argparse.Namespace) -> None:
     """Measure a model as the chapters do, without notebooks."""
-    from book.tools import chapters, publish
+    from book.tools import book_making, chapters
     from helpers.studies import STUDIES
 
     names = args.chapters or list(STUDIES)
-    settings = publish.settings_from_words(names, args.set) | args.settings
+    settings = book_making.settings_from_words(names, args.set) | args.settings
     chapters.measure(args.model, names, settings, args.runs)
 
 
 def noise(args: argparse.Namespace) -> None:
     """Measure how far a model lies from itself."""
-    from book.tools import jobs, noise
+    from book.tools import jobs, noise_floor_runs
     from helpers.runs import store
 
     job = jobs.noise(args.model)
     made = jobs.made_from(job, args.runs.resolve())
     with store.alone(args.runs / job.name, "run"):
-        for folder in noise.run(args.model, args.runs, args.facts):
+        for folder in noise_floor_runs.run(args.model, args.runs, args.facts):
             jobs.sign(folder, made)
             print(folder, file=sys.stderr)
 
 
 def book(args: argparse.Namespace) -> None:
     """Make the book of a model, repeating only what changed."""
-    from book.tools import publish
+    from book.tools import book_making
 
-    settings = publish.settings_from_words(args.chapters, args.set)
-    publish.book(
+    settings = book_making.settings_from_words(args.chapters, args.set)
+    book_making.book(
         args.chapters, args.model, settings, args.cores, args.runs, args.models
     )
 
@@ -107,10 +107,12 @@ def sweep(args: argparse.Namespace) -> None:
 
 def course(args: argparse.Namespace) -> None:
     """Write and check the exercises, and print the slides."""
-    from book.tools.course import downloads, sheets, slides, weeks
+    from book.tools.course import course_files, downloads, slides, weeks
 
-    folder = args.folder or sheets.FOLDER
-    print(sheets.make(folder, args.templates or sheets.TEMPLATES, args.seed))
+    folder = args.folder or course_files.FOLDER
+    print(
+        course_files.make(folder, args.templates or course_files.TEMPLATES, args.seed)
+    )
     if args.folder is None:
         downloads.notebooks(weeks.of_the_book(), downloads.COPIES)
     print(slides.make(folder / slides.FOLDER))

@@ -7,7 +7,7 @@ from typing import Any
 
 from book.tools import jobs, parameters, render, runner, suitability
 from helpers import UserError
-from helpers.models import address, checkpoints, packaged
+from helpers.models import checkpoints, model_packages, server_address
 from helpers.models.checkpoints import slug
 from helpers.models.server import session
 from helpers.runs import ROOT, SYNTHESIS, store
@@ -29,8 +29,8 @@ def check_models(models: Sequence[str], settings: Mapping[str, Any]) -> None:
     """Refuse at once models that are not there; those on the hub are fetched."""
     trusted = settings.get("trust_remote_code", False)
     for name in models:
-        if address.is_address(name):
-            session.models(address.parse(name), address.limits())
+        if server_address.is_address(name):
+            session.models(server_address.parse(name), server_address.limits())
         else:
             checkpoints.find(name, code=trusted)
 
@@ -57,7 +57,7 @@ def suited(
 
 def sized(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with those that a model from a package begins with, unless given."""
-    own = packaged.sources().get(model, {}).get("book", {})
+    own = model_packages.sources().get(model, {}).get("book", {})
     added = {name: own[name] for name in own if name not in settings}
     if added:
         told = " ".join(f"{name}={value}" for name, value in added.items())

@@ -15,9 +15,9 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from book.tools import jobs, locks, parameters
+from book.tools import jobs, parameters, run_logs
 from book.tools.jobs import TEMPLATES, Job
-from book.tools.locks import RunLog
+from book.tools.run_logs import RunLog
 from helpers import UserError, models
 from helpers.models.checkpoints import slug
 from helpers.runs import ROOT, RUNS, SYNTHESIS, measuring, shown
@@ -49,7 +49,7 @@ def run(
     injected = settings | _places(template, model, folder, runs)
     job = Job(folder.name, chapter, "" if synthesis else model, settings)
     made = jobs.made_from(job, runs, templates)
-    with locks.logged(folder) as log:
+    with run_logs.logged(folder) as log:
         with _stops_told(folder, template), _told_to(log, template, folder):
             papermill.execute_notebook(
                 template,
@@ -89,7 +89,7 @@ def measure(
         own[chapter] = jobs.measured_settings(template, settings)
     loading = {name: own[chapters[0]][name] for name in LOADING}
     folders, failures = [], []
-    with locks.logged(runs / first):
+    with run_logs.logged(runs / first):
         lm = models.load(model, **loading)
         for chapter in chapters:
             folder = runs / slug(model) / chapter
@@ -124,7 +124,7 @@ def _stops_told(folder: Path, template: Path) -> Iterator[None]:
         (folder / RUNNING).replace(failed)
         raise UserError(
             f"The chapter {template.stem} stopped {_failure(error, template, failed)} "
-            f"(log: {shown(folder / locks.LOG)}, traceback: {shown(failed)})"
+            f"(log: {shown(folder / run_logs.LOG)}, traceback: {shown(failed)})"
         ) from error
 
 

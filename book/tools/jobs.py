@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from book.tools import parameters
-from helpers.datasets import download
-from helpers.models import adapters, address, checkpoints, identity
+from helpers.io import user_cache
+from helpers.models import adapters, checkpoints, identity, server_address
 from helpers.models.checkpoints import slug
 from helpers.runs import ROOT, SYNTHESIS, environment, measuring, shown
 from helpers.settings import FIXED
@@ -24,10 +24,13 @@ TEMPLATES = ROOT / "notebooks"
 # What is asked without a notebook: the noise floor, and other models by the studies.
 NOISE, OTHERS = "noise", "others"
 HERE = Path(__file__).parent
+# Weights and tables of the package are among it.
 CODE = (
     ROOT / "helpers",
+    TEMPLATES / "kit",
     TEMPLATES / "analysis",
-)  # weights and tables of the package among it
+    TEMPLATES / "atlas",
+)
 LARGE = 2**30  # bytes; larger files are not read, but told apart by their size and time
 PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
 # Begun in this order, so that no core is idle for long while the last chapter runs.
@@ -179,7 +182,9 @@ def priority(job: Job) -> int:
 
 def noise(model: str) -> Job:
     """Return the job that makes a model's runs of the noise floor."""
-    from notebooks.analysis.noise import VARIANTS  # slow: not for those who need none
+    from notebooks.analysis.noise_floor import (
+        VARIANTS,  # slow: not for those who need none
+    )
 
     first, *others = (f"noise/{variant}/{slug(model)}/monitor" for variant in VARIANTS)
     return Job(first, NOISE, model, more=tuple(others))
@@ -213,7 +218,7 @@ def made_from(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, An
         made["commit"] = commit
     if job.model:
         made["versions"] = identity.versions()
-    if address.is_address(job.model):
+    if server_address.is_address(job.model):
         made |= _served(job.model)
     if reads_runs:
         made["runs"] = _read(runs)
@@ -247,9 +252,9 @@ def _bases(model: str) -> list[str]:
 @functools.cache
 def _served(model: str) -> dict[str, Any]:
     """Return what tells the model on a server from another of its name, asked once a process."""
-    from helpers.models.server import connect  # slow: not for those who need none
+    from helpers.models.server import served_model  # slow: not for those who need none
 
-    server = connect.load(model).model
+    server = served_model.load(model).model
     return {"server": [server.version, server.tokenizer], "sample": list(server.sample)}
 
 
@@ -276,7 +281,7 @@ def digest(paths: Iterable[Path], top: Path | None = None) -> str:
 @functools.cache
 def _hash(file: Path, size: int, time: int) -> str:
     """Return the hash of a file, read once in this process while its size and time are the same."""
-    return f"{size} {time}" if size > LARGE else download.checksum([file])
+    return f"{size} {time}" if size > LARGE else user_cache.checksum([file])
 
 
 def is_current(job: Job, runs: Path) -> bool:

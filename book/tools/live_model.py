@@ -22,8 +22,8 @@ import pandas as pd
 from book.tools.render import BOOK
 from helpers import UserError, datasets
 from helpers.models.checkpoints import WEIGHTS
-from helpers.prompts import formats, lists
-from helpers.prompts.formats import SEPARATORS
+from helpers.prompts import lists, prompt_texts
+from helpers.prompts.prompt_texts import SEPARATORS
 
 MODEL = "atlas-s"
 N_OPTIONS = 5
@@ -31,13 +31,13 @@ N_OPTIONS = 5
 # around one. [Q] is the question; [O] the options, joined by the last text.
 WAYS = {
     "question": ("a question", "qa", "[Q]", ""),
-    "form": ("a question in a form", "qa", formats.shot("[Q]"), ""),
+    "form": ("a question in a form", "qa", prompt_texts.shot("[Q]"), ""),
     "sentence": ("a sentence to complete", "wp", "[Q]", ""),
     "list": ("a list of examples", "", "", ""),
     "options": (
         "a question with options",
         "qa",
-        formats.choose_below("[Q]", ["[O]"]),
+        prompt_texts.choose_below("[Q]", ["[O]"]),
         "; ",
     ),
 }
@@ -188,7 +188,15 @@ def drawn(table: pd.DataFrame) -> Any:
     from matplotlib import pyplot as plt
     from matplotlib.ticker import PercentFormatter
 
-    from helpers.plots.style import BLUE, GREEN, GREY, RED, WIDTH, name_rows, use_style
+    from notebooks.kit.plots.style import (
+        BLUE,
+        GREEN,
+        GREY,
+        RED,
+        WIDTH,
+        name_rows,
+        use_style,
+    )
 
     use_style()
     table = table.sort_values("probability", ascending=False, kind="stable")

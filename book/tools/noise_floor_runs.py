@@ -5,7 +5,7 @@ from pathlib import Path
 from helpers import UserError, datasets, models, probing, prompts, runs
 from helpers.metrics import anchors, monitor
 from helpers.models.checkpoints import slug
-from notebooks.analysis import noise
+from notebooks.analysis import noise_floor
 
 
 def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
@@ -17,11 +17,11 @@ def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
     return [
         _one(
             model,
-            folder / noise.FOLDER / name / slug(model) / "monitor",
+            folder / noise_floor.FOLDER / name / slug(model) / "monitor",
             n_facts,
             **variant,
         )
-        for name, variant in noise.VARIANTS.items()
+        for name, variant in noise_floor.VARIANTS.items()
     ]
 
 

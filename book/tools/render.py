@@ -15,10 +15,11 @@ import nbformat
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.tools import arrange, jobs, locks
-from helpers import UserError, findings, runs
+from book.tools import arrange, jobs, run_logs
+from helpers import UserError, runs
 from helpers.models.checkpoints import slug
 from helpers.runs import ROOT, SYNTHESIS, shown
+from notebooks.kit import findings
 
 BOOK = ROOT / "book"
 HTML = BOOK / "_build" / "html" / "index.html"
@@ -132,7 +133,7 @@ def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
         if cell.cell_type == "code" and cell.source.strip() and not _succeeded(cell):
             raise UserError(
                 f"Cell {number} of {shown(path)} failed or has not run: "
-                f"see {shown(path.with_name(locks.LOG))} and run make book again."
+                f"see {shown(path.with_name(run_logs.LOG))} and run make book again."
             )
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata.tags.append("hide-input")

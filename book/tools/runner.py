@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from book.tools import jobs as planned
-from book.tools import locks, resources
+from book.tools import resources, run_logs
 from book.tools.jobs import Job
 from helpers import UserError, writing
 from helpers.models import checkpoints
@@ -60,7 +60,7 @@ def _make(
 ) -> pd.DataFrame:
     """Make jobs that need none of each other."""
     todo = waiting(jobs, runs)
-    logs = {job.name: runs / job.name / locks.LOG for job in jobs}
+    logs = {job.name: runs / job.name / run_logs.LOG for job in jobs}
     before = {job.name: _stamp(logs[job.name]) for job in todo}
     if todo and profile:
         _there(todo, runs, profile)
@@ -75,7 +75,7 @@ def _make(
         elif before[name] == _stamp(log):
             outcome = ("left", False, SILENT)
         else:
-            outcome = ("failed", True, locks.last_words(log.parent))
+            outcome = ("failed", True, run_logs.last_words(log.parent))
         rows.append((name, *outcome, shown(log) if log.is_file() else ""))
     return pd.DataFrame(rows, columns=COLUMNS)
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import atlas_facts, catalogue, fktc, multiple_choice
-from helpers.datasets.knowledge import FEWEST, enough
+from helpers.datasets.knowledge_questions import FEWEST, enough
 from helpers.datasets.multiple_choice import shape
 from helpers.datasets.panel import truth
 from helpers.prompts import lists

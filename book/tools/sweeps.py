@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from book.tools import jobs, publish, render, resources, runner
+from book.tools import book_making, jobs, render, resources, runner
 from book.tools.jobs import Job
 from helpers import UserError
 from helpers.models import checkpoints
@@ -23,7 +23,7 @@ def plan(
             'A sweep needs models: name them, as in MODELS="atlas-s atlas-m".'
         )
     names = list(chapters) or [n for n in render.chapters() if jobs.kind(n) != "single"]
-    settings = publish.settings_from_words(names, words)
+    settings = book_making.settings_from_words(names, words)
     unique = tuple({checkpoints.slug(name): name for name in models}.values())
     return jobs.plan(dict.fromkeys(names), unique[-1], unique, settings, alike=True)
 

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import atlas_facts, files, fktc, pairs
+from helpers.datasets import atlas_facts, facts_without_questions, fktc
 from helpers.datasets.registry import DATA, Facts, fetch, of_kind
+from helpers.io import files
 
 NAMES = of_kind("facts", "pairs")
 
@@ -184,8 +185,8 @@ def _read(name: str | Path) -> Facts:
         return atlas_facts.read()
     path = fetch(str(name)) if name in NAMES else Path(name).expanduser()
     with files.understood(name):
-        if found := pairs.recognised(path):
-            return pairs.read(found, path.resolve())
+        if found := facts_without_questions.recognised(path):
+            return facts_without_questions.read(found, path.resolve())
         if path.suffix.casefold() == ".csv" and path.is_file():
             raise UserError(
                 f"{path} is a table: make a data set of it with helpers.datasets.write, as the "

@@ -27,7 +27,7 @@ def write(
         ``distractors``, a list of wrong objects (or a text, parted by "|"), by default
         five drawn from the other objects of the relation that are not true of the same
         subject; ``exposure``, if you know it: how often a corpus contains the fact
-        (:func:`helpers.datasets.cooccurrences`), missing where unknown.
+        (:func:`helpers.exchange.cooccurrence.cooccurrences`), missing where unknown.
     questions : mapping
         Relation to its question templates, each with one [X] for the subject; the first
         is the base question. A relation's name is free of ``-``, ``.`` and slashes.

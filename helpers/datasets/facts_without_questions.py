@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import download, files
 from helpers.datasets.registry import FRAMES, SOURCES, Facts
+from helpers.io import files, user_cache
 
 COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
 ENDINGS = (".parquet", ".csv", ".jsonl")
@@ -37,7 +37,7 @@ def read(name: str, path: Path) -> Facts:
             pd.concat(parts, ignore_index=True),
             [found["test"], found["train"]],
         )
-    about = SOURCES[name].about(download.checksum(paths))
+    about = SOURCES[name].about(user_cache.checksum(paths))
     if name == "nobel" and about["checksum"] not in SOURCES[name].files.values():
         about |= {"licence": "", "url": str(path), "version": "", "citation": ""}
     return Facts(table, pd.DataFrame(columns=FRAMES), about)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import download
-from helpers.datasets.files import json_lines
 from helpers.datasets.registry import DATA, FRAMES, SOURCES, Facts, unpublished
+from helpers.io import user_cache
+from helpers.io.files import json_lines
 
 COLUMNS = ["fact", "relation", "subject", "object", "distractors", "exposure", "place"]
 
@@ -93,7 +93,7 @@ def _read_file(path: Path, _modified: int) -> tuple[str, list[str], list[tuple],
             f"{path} holds no facts: add one line a fact after the templates."
         )
     relation = re.split(r"[-.]", path.name, maxsplit=1)[0]
-    return relation, questions, facts, download.checksum([path])
+    return relation, questions, facts, user_cache.checksum([path])
 
 
 def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import catalogue, questions, unseen
+from helpers.datasets import catalogue, seen_questions, unseen_questions
 from helpers.datasets.exposure import training
 
 SHOTS_SEEN, SHOTS_UNSEEN = 280, 40  # sizes of the paper's two repositories
@@ -48,9 +48,9 @@ def knowledge(
     n_seen: int = 5,
     n_unseen: int = 5,
     sources: Sequence[str | Path] = (),
-    as_of: str = unseen.AS_OF,
+    as_of: str = unseen_questions.AS_OF,
     seed: int = 0,
-    judge: questions.Judge | None = None,
+    judge: seen_questions.Judge | None = None,
     only: Collection[str] | None = None,
 ) -> Questions:
     """Return questions about seen and unseen knowledge, with shots and answers to draw from.
@@ -69,7 +69,7 @@ def knowledge(
     n_seen, n_unseen
         Questions a relation or source, and a template or relation.
     sources
-        Of ``"seen_qa"``: as for `helpers.datasets.questions.read`; all three sets if
+        Of ``"seen_qa"``: as for `helpers.datasets.seen_questions.read`; all three sets if
         empty.
     as_of, seed, judge
         As for `unseen_qa` and `seen_qa`.
@@ -87,25 +87,31 @@ def knowledge(
         raise UserError(
             f"n_seen is {n_seen} and n_unseen {n_unseen}: ask at least one question of each kind."
         )
-    nothing = unseen.unseen_qa(as_of, min(n_unseen, unseen.N_PLACES), seed)
-    others = unseen.unseen_qa(as_of, SHOTS_UNSEEN // len(unseen.TEMPLATES), seed + 1)
+    nothing = unseen_questions.unseen_qa(
+        as_of, min(n_unseen, unseen_questions.N_PLACES), seed
+    )
+    others = unseen_questions.unseen_qa(
+        as_of, SHOTS_UNSEEN // len(unseen_questions.TEMPLATES), seed + 1
+    )
     others = others[~others["subject"].isin(nothing["subject"])]
     notes = []
     if dataset != "seen_qa":
         asked, rest, pool = _facts(dataset, model, n_seen, n_unseen, seed, only)
         source, notes = catalogue.source(dataset), catalogue.notes(dataset)
     else:
-        chosen = list(sources) or list(questions.PUBLISHED)
-        asked, rest = questions.seen_qa(chosen, n_seen, seed, judge)
+        chosen = list(sources) or list(seen_questions.PUBLISHED)
+        asked, rest = seen_questions.seen_qa(chosen, n_seen, seed, judge)
         pool = pd.concat([asked, rest]).pipe(_pool, "type")
         asked, rest = (table.assign(pool=table["type"]) for table in (asked, rest))
-        source = questions.about(chosen)
+        source = seen_questions.about(chosen)
     if only is None:
         asked = pd.concat(
             [asked, nothing.assign(pool=nothing["type"])], ignore_index=True
         )
     typed = [
-        (kind, text) for kind in unseen.TYPES for text in unseen.invented_answers(kind)
+        (kind, text)
+        for kind in unseen_questions.TYPES
+        for text in unseen_questions.invented_answers(kind)
     ]
     pool = pd.concat(
         [pool, pd.DataFrame(typed, columns=["pool", "answer"])], ignore_index=True
@@ -198,7 +204,9 @@ def _wrong(facts: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     many = wrong["pool"].value_counts().reindex(types.index, fill_value=0)
     made = []
     for name in types.index[many < FEWEST]:
-        made += [(name, text) for text in unseen.invented_answers(types[name])]
+        made += [
+            (name, text) for text in unseen_questions.invented_answers(types[name])
+        ]
     return pd.concat([wrong, pd.DataFrame(made, columns=["pool", "answer"])])
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import download, network
+from helpers.io import network, user_cache
 
 DATA = Path(__file__).resolve().parent / "data"
 ABOUT = ("name", "title", "licence", "url", "version", "citation")
@@ -93,7 +93,7 @@ def retrieve(
 
     names = {Path(urlsplit(url).path).name: url for url in files}
     known = {name: files[url] or None for name, url in names.items()}
-    kept = pooch.create(download.cache(folder), "", registry=known, urls=names)
+    kept = pooch.create(user_cache.cache(folder), "", registry=known, urls=names)
     try:
         network.tried(lambda: [kept.fetch(name) for name in names], what)
     except OSError as error:  # the errors of requests are OSErrors

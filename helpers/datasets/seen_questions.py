@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError, explained
-from helpers.datasets import download, files, network
 from helpers.datasets.registry import ABOUT, DATA, SOURCES, fetch, of_kind, retrieve
+from helpers.io import files, network, user_cache
 
 PUBLISHED = of_kind("questions")
 ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
@@ -169,7 +169,7 @@ def about(sources: Sequence[str | Path]) -> dict[str, str]:
         own = {
             "name": name,
             "url": known["url"] or source,
-            "checksum": download.checksum(paths),
+            "checksum": user_cache.checksum(paths),
         }
         found.append(known | own)
     joined = {

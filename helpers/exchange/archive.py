@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError, explained, writing
-from helpers.datasets.files import parse_json
+from helpers.exchange.record import Shared, file_name
+from helpers.io.files import parse_json
 from helpers.runs import environment
-from helpers.runs.sharing.record import Shared, file_name
 
 MANIFEST = "manifest.json"
 LARGEST = 256 * 2**20  # bytes of an archive

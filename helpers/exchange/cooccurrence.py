@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError, check_columns
-from helpers.datasets.files import lines, parse_json
+from helpers.io.files import lines, parse_json
 
 WORD = re.compile(r"\w+")
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")

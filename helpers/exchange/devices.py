@@ -8,7 +8,14 @@ from time import perf_counter
 import torch
 
 from helpers import UserError, explained, first_line
-from helpers.models import adapters, address, checkpoints, gpu, loading, placement
+from helpers.models import (
+    adapters,
+    checkpoints,
+    gpu,
+    loading,
+    placement,
+    server_address,
+)
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 DRIVER = Path("/proc/driver/nvidia/version")
@@ -94,7 +101,7 @@ def found() -> list[str]:
 
 def need(name: str, device: str | None = None, dtype: str | None = None) -> Need:
     """Return what a model needs; its weights need not be there, and none of its code runs."""
-    if address.is_address(name):
+    if server_address.is_address(name):
         raise UserError(
             f"{name} is on a server, which has the memory; nothing is needed here."
         )

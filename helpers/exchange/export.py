@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import writing
-from helpers.datasets.logs.formats import FORMATS, put
+from helpers.exchange import record
+from helpers.exchange.logs.formats import FORMATS, put
+from helpers.exchange.record import Record, Shared
 from helpers.runs import environment
-from helpers.runs.sharing import record
-from helpers.runs.sharing.record import Record, Shared
 from helpers.stats.resampling import LEVEL
 from helpers.studies import STUDIES, Measure, fitting, member, settings
 

@@ -14,9 +14,9 @@ import pandas as pd
 import scipy.stats
 
 from helpers import UserError
-from helpers.datasets.files import table
-from helpers.runs.sharing import record
-from helpers.runs.sharing.verification import shared
+from helpers.exchange import record
+from helpers.exchange.verification import shared
+from helpers.io.files import table
 from helpers.stats.resampling import LEVEL, Statistic, as_table, mean, pooled
 from helpers.studies import STUDIES, Measure, member
 

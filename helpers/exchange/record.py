@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from helpers import UserError, explained, stats
-from helpers.datasets.files import table
-from helpers.models import address
+from helpers.io.files import table
+from helpers.models import server_address
 from helpers.models.checkpoints import HUB_ID, bundled
 from helpers.prompts import labels
 from helpers.runs import store
@@ -170,7 +170,7 @@ def _model(described: Record) -> Record:
     """Return what all runs of one model say of it, without the folder or server that it is in."""
     name = described["name"]
     if "server" in described:
-        origin, name = "server", _public(address.parse(name).model)
+        origin, name = "server", _public(server_address.parse(name).model)
     elif name in bundled():
         origin = "bundled"
     else:

@@ -9,8 +9,8 @@ import jinja2
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from helpers import printable, writing
-from helpers.plots import tables
-from helpers.runs.sharing.record import Record, file_name, measured
+from helpers.exchange.record import Record, file_name, measured
+from helpers.stats.results import interval
 from helpers.studies import STUDIES, Measure, settings
 
 TEMPLATES = Path(__file__).parent
@@ -20,7 +20,7 @@ ALSO = ("prompt_format", "dtype", "seed", "n_bootstrap")  # settings of all stud
 
 
 def write(record: Record, folder: str | Path) -> list[Path]:
-    """Write the card of a record (`helpers.runs.sharing.describe`) and return its two files."""
+    """Write the card of a record (`helpers.exchange.describe`) and return its two files."""
     page = _page(record)
     metadata = ModelCardData(
         model_name=page["name"], eval_results=results(record) or None
@@ -151,7 +151,7 @@ def _value(measure: Measure, found: Record) -> str:
         none = f"none of {found['n']} {measure.counts} is of the kind that is averaged"
         return f"undefined: {none if found['n'] else f'none of the {measure.counts} counts'}"
     form = {"digits": 1, "scale": 100} if measure.percent else {"digits": 3}
-    return tables.interval(*(found[key] for key in ("estimate", "low", "high")), **form)
+    return interval(*(found[key] for key in ("estimate", "low", "high")), **form)
 
 
 def _setting(value: object) -> str:

@@ -14,8 +14,8 @@ import jsonschema
 import pandas as pd
 
 from helpers import UserError, datasets, first_line, printable, stats
-from helpers.runs.sharing import archive, record
-from helpers.runs.sharing.record import FORMAT, Record, Shared
+from helpers.exchange import archive, record
+from helpers.exchange.record import FORMAT, Record, Shared
 from helpers.studies import STUDIES, member
 
 SCHEMA = Path(__file__).with_name("schema.json")

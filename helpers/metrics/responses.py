@@ -136,7 +136,7 @@ def shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 
 
 def accept(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFrame:
-    """Call those wrong responses correct that a judge accepts (`helpers.probing.judges`)."""
+    """Call those wrong responses correct that a judge accepts (`notebooks.analysis.judges`)."""
     yes = verdicts.reindex(marked.index, fill_value=False).astype(bool)
     yes &= marked["seen"].astype(bool) & (marked["kind"] == "wrong")
     kinds = marked["kind"].mask(yes, "correct")

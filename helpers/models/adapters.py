@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helpers import UserError, explained
-from helpers.datasets import files
+from helpers.io import files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

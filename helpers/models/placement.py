@@ -16,7 +16,7 @@ import torch
 from safetensors import SafetensorError
 
 from helpers import UserError, first_line
-from helpers.datasets import files
+from helpers.io import files
 from helpers.models import gpu
 
 BITS = "4bit"

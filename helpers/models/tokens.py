@@ -14,10 +14,10 @@ from typing import Any
 from transformers.utils import chat_template_utils
 
 from helpers import UserError, first_line
-from helpers.models import families, splice
+from helpers.models import families, prefix_tokenising
 from helpers.models.language_model import LanguageModel
 from helpers.models.patching import patched
-from helpers.models.splice import common_prefix
+from helpers.models.prefix_tokenising import common_prefix
 
 # Families whose models read a first token before every text; without it Gemma falls
 # apart.
@@ -187,7 +187,7 @@ def _causal_rows(
     distinct = list(dict.fromkeys(prompts))
     alone = dict(zip(distinct, prompt_ids(model, distinct)))
     shown = dict(zip(distinct, read(model, distinct) if model.chat else distinct))
-    joint = splice.joint(
+    joint = prefix_tokenising.joint(
         [(shown[p], c) for p, c in zip(prompts, continuations)],
         whole=lambda texts: _causal(model, texts),
         part=lambda texts: _encode(model, texts, special=False),

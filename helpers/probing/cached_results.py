@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from helpers.models import LanguageModel, check
+from helpers.models import LanguageModel, model_checks
 from helpers.models.tokens import Row
-from helpers.probing import cache as caches
 from helpers.probing import engine
-from helpers.probing.cache import Result
+from helpers.probing import result_cache as caches
 from helpers.probing.engine.decoding import Rules, Task, Text
+from helpers.probing.result_cache import Result
 
 VERSION = 2  # of what is kept of a text: raise it with every change of what that says
 LOG_SECONDS = 30  # between two lines of progress in a log file
@@ -123,7 +123,7 @@ class CachedAnswers:
         if alone:
             for scores in scorer.score(alone, batch_size):
                 values = itertools.chain.from_iterable(scores.values())
-                check.refuse_nan(self.model, values)
+                model_checks.refuse_nan(self.model, values)
                 yield {row: Result(logprobs) for row, logprobs in scores.items()}
 
     def _keep(self, done: Results) -> None:

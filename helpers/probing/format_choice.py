@@ -13,7 +13,7 @@ from helpers.metrics import accuracy
 from helpers.models import LanguageModel, tokens
 from helpers.models.checkpoints import bundled
 from helpers.probing.generation import generate
-from helpers.prompts import wrapping
+from helpers.prompts import prompt_formats
 
 N_FACTS = 20
 LENGTH = 15  # of an answer, in tokens, as `generate` has it by default
@@ -40,7 +40,9 @@ def choose(
     cache: str | Path | None = None,
 ) -> Chosen:
     """Give a model the wanted prompt format; ``auto``: the best in coverage, then accuracy."""
-    wanted = wrapping.check(wanted) or ("bare" if lm.name in bundled() else "auto")
+    wanted = prompt_formats.check(wanted) or (
+        "bare" if lm.name in bundled() else "auto"
+    )
     table = pd.DataFrame(columns=COUNTS)
     if wanted == "auto":
         table = trial(lm, dataset, facts, seed, rule, cache)
@@ -54,7 +56,7 @@ def choose(
 
 def own(lm: LanguageModel, wanted: str) -> LanguageModel:
     """Return a model for a study whose prompts have their own form: all but ``chat`` keep it."""
-    return _in_format(lm, "chat" if wrapping.check(wanted) == "chat" else "bare")
+    return _in_format(lm, "chat" if prompt_formats.check(wanted) == "chat" else "bare")
 
 
 def sentence(lm: LanguageModel, table: pd.DataFrame) -> str:
@@ -78,8 +80,8 @@ def wrapper(
     shots = None
     if lm.prompt_format == "shots":
         every, frames = datasets.load(dataset, seed=seed), datasets.frames(dataset)
-        shots = wrapping.demonstrations(every, frames, facts, seed)
-    return partial(wrapping.wrap, prompt_format=lm.prompt_format, shots=shots)
+        shots = prompt_formats.demonstrations(every, frames, facts, seed)
+    return partial(prompt_formats.wrap, prompt_format=lm.prompt_format, shots=shots)
 
 
 def trial(
@@ -96,7 +98,7 @@ def trial(
     probes = prompts.monitor(few, datasets.frames(dataset, few["relation"].unique()), 1)
     probes = probes[probes["context"].isin(["right", "none"])]
     rows = {}
-    for name in wrapping.FORMATS:
+    for name in prompt_formats.FORMATS:
         asked = replace(lm, prompt_format=name)
         if asked.chat and not lm.tokenizer.chat_template:
             continue
@@ -120,6 +122,6 @@ def _in_format(lm: LanguageModel, name: str) -> LanguageModel:
     if name == "chat" and not lm.tokenizer.chat_template:
         raise UserError(
             f"The tokenizer of {lm.name} has no chat template; take prompt_format=auto, or one of "
-            f"{', '.join(wrapping.FORMATS[:-1])}."
+            f"{', '.join(prompt_formats.FORMATS[:-1])}."
         )
     return replace(lm, prompt_format=name)

@@ -9,10 +9,10 @@ from helpers import UserError
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
 from helpers.probing import scoring
-from helpers.probing.answering import CachedAnswers
-from helpers.probing.cache import Result
+from helpers.probing.cached_results import CachedAnswers
 from helpers.probing.engine import decoding
 from helpers.probing.engine.decoding import Rules, Task
+from helpers.probing.result_cache import Result
 
 
 def generate(

@@ -11,8 +11,8 @@ from helpers import UserError, check_columns
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
 from helpers.probing import engine
-from helpers.probing.answering import CachedAnswers
-from helpers.probing.cache import Result
+from helpers.probing.cached_results import CachedAnswers
+from helpers.probing.result_cache import Result
 
 TEXTS = ("prompt", "continuation")
 NAMES = ("item", "variant", "option")

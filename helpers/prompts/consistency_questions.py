@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.prompts.formats import UNSURE, choose_below
+from helpers.prompts.prompt_texts import UNSURE, choose_below
 
 LETTERS = "ABCDEFGHIJ"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.prompts.formats import SEPARATORS
+from helpers.prompts.prompt_texts import SEPARATORS
 from helpers.prompts.shots import SETTINGS
 
 CONTEXT_OF_LABEL = {"frame": "none", "pos": "right", "neg": "wrong"}

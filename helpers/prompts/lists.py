@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.prompts.formats import SEPARATORS
 from helpers.prompts.frames import PROBE, fill
+from helpers.prompts.prompt_texts import SEPARATORS
 
 # How a fact is asked: behind a list (IC-LKE), or in a template of some kind (HGP, MMP).
 WAY = ("way", "template", "examples", "draw", "separator")

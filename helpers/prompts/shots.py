@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError, explained
-from helpers.prompts.formats import INSTRUCTION, UNSURE, shot
+from helpers.prompts.prompt_texts import INSTRUCTION, UNSURE, shot
 
 SETTINGS = {"zero-shot": (0, 0), "four-shot": (4, 0), "four-two": (2, 2)}
 RETRIEVER = "tf-idf"

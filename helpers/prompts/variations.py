@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.prompts import formats
+from helpers.prompts import prompt_texts
+from helpers.prompts.context_length import Count
 from helpers.prompts.frames import fill
-from helpers.prompts.length import Count
 
-NEEDS = formats.TEXTS["variations"]  # what varies, and what there must be for it
+NEEDS = prompt_texts.TEXTS["variations"]  # what varies, and what there must be for it
 WORDINGS = ("frames", "paraphrases")
 
 
@@ -45,7 +45,7 @@ def probes(
         style = "line" if kind == "frames" else style
         ways = [[("", text, None) for text in each] for each in texts]
     elif kind == "options":
-        style = formats.SHOWN.get(style, style)
+        style = prompt_texts.SHOWN.get(style, style)
         ways = (
             [("", item["question"], order)
              for order in orders(len(item["options"]), n_variations, random)]
@@ -59,14 +59,17 @@ def probes(
                 (shot["question"], shot["options"], shot["answer"]) for shot in shots
             )
             return "".join(
-                formats.demonstrate(formats.STYLES[style], *each) for each in told
+                prompt_texts.demonstrate(prompt_texts.STYLES[style], *each)
+                for each in told
             )
 
         ways = (
             [(put(shots), item["question"], None) for shots in each]
             for item, each in zip(records, before, strict=True)
         )
-    return pd.DataFrame(_rows(records, kind, formats.STYLES[style], ways, n_variations))
+    return pd.DataFrame(
+        _rows(records, kind, prompt_texts.STYLES[style], ways, n_variations)
+    )
 
 
 def plan(
@@ -166,7 +169,7 @@ _Way = tuple[str, str, list[int] | None]
 def _rows(
     items: list[dict[str, Any]],
     kind: str,
-    style: formats.Style,
+    style: prompt_texts.Style,
     puts: Iterable[list[_Way]],
     n: int,
 ) -> list[dict[str, Any]]:
@@ -179,7 +182,7 @@ def _rows(
             order = given or list(range(len(item["options"])))
             shown = [item["options"][place] for place in order]
             prompt = style.head + before + style.ask(question, shown)
-            scored = formats.continuations(style, shown)
+            scored = prompt_texts.continuations(style, shown)
             one = {
                 **about,
                 "variant": f"{kind}{variation}",
@@ -216,7 +219,7 @@ def _wordings(
         asked = list(part.loc[part["kind"] == "qa", "template"])
         clozes = part.loc[part["kind"] == "wp", "template"]
         gaps = [text.partition("[Y]")[0].rstrip() for text in clozes]
-        found[relation] = [*asked, *gaps, *map(formats.shot, asked)]
+        found[relation] = [*asked, *gaps, *map(prompt_texts.shot, asked)]
     return [
         [fill(t, item["subject"]) for t in found.get(item["relation"], [])]
         for item in records
@@ -296,9 +299,9 @@ def _check(kind: str, style: str, n_variations: int, n_shots: int) -> None:
         raise UserError(
             f'"{kind}" is no kind of variation: give one of {", ".join(NEEDS)}.'
         )
-    if style not in formats.STYLES:
+    if style not in prompt_texts.STYLES:
         raise UserError(
-            f'"{style}" is no style: give one of {", ".join(formats.STYLES)}.'
+            f'"{style}" is no style: give one of {", ".join(prompt_texts.STYLES)}.'
         )
     if n_variations < 2:
         raise UserError(

@@ -12,9 +12,9 @@ import pandas as pd
 
 from helpers import UserError, datasets, models, probing, runs, studies
 from helpers.models import LanguageModel
-from helpers.probing import prompt_formats
+from helpers.probing import format_choice
 from helpers.runs import store
-from helpers.runs.panel import asking
+from helpers.runs.panel import panel_asking
 from helpers.studies import STUDIES, fitting, member
 
 FOLDER = runs.RUNS / "measured"
@@ -120,9 +120,9 @@ def measure_one(
             settings["match"],
             run.cache,
         )
-        lm = prompt_formats.choose(lm, wanted, *asked).lm
+        lm = format_choice.choose(lm, wanted, *asked).lm
     else:
-        lm = prompt_formats.own(lm, wanted)
+        lm = format_choice.own(lm, wanted)
     asked_with = settings | {"cache": run.cache}
     chosen: dict[str, Any] = {}
     with probing.metered(lm) as work:
@@ -138,7 +138,7 @@ def measure_one(
         source = study.source(settings, lm.name)
     else:
         source = datasets.source(settings["dataset"])
-    panel = asking.ask(run, lm, chosen) if "dataset" in settings else None
+    panel = panel_asking.ask(run, lm, chosen) if "dataset" in settings else None
     runs.save(
         run,
         answers=answers,

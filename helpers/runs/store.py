@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError, explained, writing
-from helpers.datasets import files
+from helpers.io import files
 from helpers.models.checkpoints import slug
 from helpers.prompts import labels
 from helpers.runs import environment

@@ -14,7 +14,7 @@ from helpers.stats.correlations import (
     pearson,
     without_each,
 )
-from helpers.stats.groups import averages, estimate, intervals
+from helpers.stats.group_intervals import averages, estimate, intervals
 from helpers.stats.paired import holm, paired_difference
 from helpers.stats.ranks import (
     Grouped,

@@ -83,7 +83,7 @@ def bootstrap(
     statistic : callable
         Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its
         last two axes; see :func:`mean`. Its attribute ``bounds``, if it has one
-        (:func:`helpers.metrics.detection.bounds`), stands in for the percentiles;
+        (:func:`helpers.metrics.roc_curve.bounds`), stands in for the percentiles;
         ``marks`` says of which zeros and ones of the table it is the share, as a mean
         is of all.
     strata : array_like, shape (n,), optional

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from helpers import UserError
 
@@ -62,3 +63,27 @@ def named(kind: str, n_resamples: int = 0) -> str:
         )
     draws = f", {n_resamples:,} draws" if n_resamples else ""
     return f"95 % intervals: {KINDS[kind]}{draws}."
+
+
+def interval(
+    estimate: float,
+    low: float | None = None,
+    high: float | None = None,
+    digits: int = 3,
+    scale: float = 1.0,
+) -> str:
+    """Write an estimate with its interval, as in ``0.412 [0.391, 0.433]``.
+
+    >>> interval(0.5, 0.25, 0.75, digits=1, scale=100)
+    '50.0 [25.0, 75.0]'
+    >>> interval(-0.0001, -0.25, 0.25, digits=1)
+    '0.0 [-0.2, 0.2]'
+    >>> interval(float("nan"), 0, 1)
+    'undefined'
+    """
+    if pd.isna(estimate):
+        return "undefined"
+    text = f"{estimate * scale:z.{digits}f}"  # z writes -0.0 as 0.0
+    if pd.isna(low) or pd.isna(high):
+        return text
+    return f"{text} [{low * scale:z.{digits}f}, {high * scale:z.{digits}f}]"

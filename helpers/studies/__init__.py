@@ -6,7 +6,6 @@ panel, comparison, calibration and the command line go through it.
 """
 
 from helpers.studies import knowledge_base, latent_knowledge, monitor, multiplicity
-from helpers.studies.comparison import compare
 from helpers.studies.measures import (
     FIRM,
     Measure,
@@ -19,6 +18,7 @@ from helpers.studies.measures import (
     rate,
     settings,
 )
+from helpers.studies.model_comparison import compare
 
 STUDIES: dict[str, Study] = {
     "monitor": monitor,

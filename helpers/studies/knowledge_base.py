@@ -12,13 +12,17 @@ import numpy as np
 import pandas as pd
 
 from helpers import datasets, schemas
-from helpers.datasets import logs, unseen
-from helpers.datasets.knowledge import Questions
-from helpers.metrics import accuracy, canonical, matching, reliability, responses
+from helpers.datasets import unseen_questions
+from helpers.datasets.knowledge_questions import Questions
+from helpers.metrics import (
+    accuracy,
+    canonical,
+    knowledge_base_strata,
+    responses,
+)
 from helpers.metrics import knowledge_base as kb
 from helpers.models import LanguageModel
-from helpers.prompts import consistency, shots
-from helpers.published.knowledge_base import SETTINGS
+from helpers.prompts import consistency_questions, shots
 from helpers.studies.measures import (
     FIRM,
     Half,
@@ -46,17 +50,10 @@ STOP = ("\n", "QUESTION")
 MOST = 20  # wrong answers to draw options from, for one response
 _NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR", "CR", "WR")
 _OWN = {name: {"columns": BASIC, "statistic": kb.measure(name)} for name in _NAMES}
-_LISTED = listed("knowledge_base", **_OWN)
-MEASURES = tuple(_LISTED[name] for name in _NAMES[:6])
+LISTED = listed("knowledge_base", **_OWN)
+MEASURES = tuple(LISTED[name] for name in _NAMES[:6])
 UNSEEN = tuple(each.name for each in MEASURES if each.seen is False)
 PRINTED = ("CR", "NCR", "UR", "NCCR", "IUR")  # in the paper's Tables 9 and 11
-# Of logs, which hold questions about seen knowledge or about unseen, not both.
-IN_LOGS = {
-    True: tuple(
-        _LISTED[name] for name in ("CR", "WR", "NCR", "Cons_c", "Cons_w", "NCCR")
-    ),
-    False: tuple(_LISTED[name] for name in ("UR", "Cons_w", "IUR")),
-}
 
 
 def check(settings: Mapping[str, Any]) -> None:
@@ -72,7 +69,7 @@ def ask(
     dataset: str = "atlas",
     n_seen: int = 4,
     n_unseen: int = 2,
-    as_of: str = unseen.AS_OF,
+    as_of: str = unseen_questions.AS_OF,
     setting: str = "four-shot",
     retriever: str = "tf-idf",
     max_new_tokens: int = 100,
@@ -91,9 +88,9 @@ def ask(
     )
     how = {"retriever": retriever, "max_new_tokens": max_new_tokens, "cache": cache}
     said = respond(model, bank.asked, bank, setting, **how)
-    said = responses.mark(reliability.with_strata(said), match)
+    said = responses.mark(knowledge_base_strata.with_strata(said), match)
     how = {"n_choices": n_choices, "n_options": n_options, "choose_by": choose_by}
-    again = consistency.replies(said)
+    again = consistency_questions.replies(said)
     again = ask_again(model, again, bank.pool, **how, seed=seed, cache=cache)
     said = kb.add_consistency(said, accuracy.mark_choices(again))
     return schemas.checked(said, "answers", "knowledge_base")
@@ -142,13 +139,15 @@ def ask_again(
     from helpers import probing
 
     pools = pool.groupby("pool", sort=False)["answer"].agg(list).to_dict()
-    wrong = consistency.distractors(
+    wrong = consistency_questions.distractors(
         replies, pools, seed=seed, spelling=canonical.canonical
     )
     if written is not None:
         wrong = [[*own, *drawn][:MOST] for own, drawn in zip(written, wrong)]
     replies = replies.assign(distractors=wrong)
-    probes = consistency.choices(replies, n_choices, n_options, choose_by, seed)
+    probes = consistency_questions.choices(
+        replies, n_choices, n_options, choose_by, seed
+    )
     return probing.score(model, probes, cache=cache)
 
 
@@ -223,7 +222,7 @@ def printed(run: Run) -> Iterator[Printed]:
     """Yield the paper's measures in every prompt setting that the run has."""
     answers = run.answers
     there = set(answers["setting"])
-    for setting in SETTINGS:
+    for setting in shots.SETTINGS:
         if setting not in there:
             continue
         taken = fitting(facts, {**run.settings, "setting": setting})
@@ -233,55 +232,6 @@ def printed(run: Run) -> Iterator[Printed]:
             part = table[table["seen"] == (name not in UNSEEN)]
             title = f"knowledge bases: {name}, {setting}"
             yield Printed(title, part, list(BASIC), kb.measure(name), "all")
-
-
-def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> logs.Joined:
-    """Measure factuality and consistency in logs that hold several answers to each prompt."""
-    # The first answer is the response. The others say how firm it is, in place of the
-    # paper's multiple-choice questions (equation 4): Cons is the share of them with the
-    # same text, case and punctuation aside, or with a mark as right as its own.
-    log = logs.repeated(paths)
-    answers = log.table
-    texts = answers["text"].mask(answers["text"] == logs.inspect_ai.NO_OPTION, "")
-    kinds = [
-        "correct" if y else responses.kind_of(t)
-        for t, y in zip(texts, answers["right"])
-    ]
-    marked = responses.as_defined(pd.DataFrame({"kind": kinds, "seen": seen}))
-    alike = matching.normalise if log.kind == "texts" else str
-    marked["consistency"] = [
-        np.mean(
-            [
-                alike(other) == alike(text) or bool(right and mark)
-                for other, mark in others
-            ]
-        )
-        if others
-        else np.nan
-        for text, right, others in zip(
-            answers["text"], answers["right"], answers["repeats"]
-        )
-    ]
-    found = answers[["item", "relation"]].assign(stratum="all", label=marked["label"])
-    found["said"], found["n_repeats"] = answers["text"], answers["repeats"].map(len)
-    found = found.join(pd.DataFrame(kb.indicators(marked), found.index, BASIC))
-    asked = f"{found['n_repeats'].max() + 1} answers to a prompt"
-    notes = list(log.notes)
-    notes.append(
-        "Cons compares repeated answers; the paper's is of multiple-choice questions."
-    )
-    if seen:
-        notes.append(
-            "All questions count as being about seen knowledge, for a log does not say; UR and IUR "
-            "need a log of questions about unseen knowledge, and seen=no."
-        )
-    if alone := int((found["n_repeats"] == 0).sum()):
-        notes.append(
-            f"{alone} of {len(found)} documents have one answer: Cons leaves them out."
-        )
-    if (found.loc[found["tested"] == 1, "consistency"] == 1).all():
-        notes.append("No answer changes: unless they were sampled, Cons says nothing.")
-    return log._replace(table=found, notes=notes, asked=asked)
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
@@ -298,24 +248,3 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
 
 
 summary = partial(summarised, MEASURES)
-
-
-def summary_of_logs(
-    log: logs.Joined, n_resamples: int = 1000, seed: int = 0
-) -> pd.DataFrame:
-    """Sum up what :func:`from_logs` found, as :func:`summary` does: what its questions allow."""
-    found = log.table
-    return summarised(IN_LOGS[bool(found["seen"].iloc[0])], found, n_resamples, seed)
-
-
-def of_logs(log: logs.Joined) -> dict[str, float]:
-    """Return the measures of what :func:`from_logs` found, as the command prints them."""
-    found = log.table
-    values = dict(
-        zip(kb.MEASURES, kb.statistic(found[list(BASIC)].to_numpy()).tolist())
-    )
-    names = [measure.name for measure in IN_LOGS[bool(found["seen"].iloc[0])]]
-    counts = {"items": len(found), "answers": int(found["n_repeats"].max()) + 1}
-    return counts | {
-        name: None if np.isnan(values[name]) else values[name] for name in names
-    }

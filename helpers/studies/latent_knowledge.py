@@ -14,8 +14,8 @@ from helpers import datasets, schemas, stats
 from helpers.datasets.panel import LEFT_OUT
 from helpers.metrics import latent_knowledge as lke
 from helpers.models import LanguageModel
-from helpers.prompts import length, lists
-from helpers.prompts.formats import SEPARATORS
+from helpers.prompts import context_length, lists
+from helpers.prompts.prompt_texts import SEPARATORS
 from helpers.studies.measures import (
     FIRM,
     Printed,
@@ -69,7 +69,7 @@ def ask(
     left_out : sequence of str
     n_facts, n_examples, n_choices : int
     separator : str
-        A name of `helpers.prompts.formats.SEPARATORS`, or a template; ``""``: the one
+        A name of `helpers.prompts.prompt_texts.SEPARATORS`, or a template; ``""``: the one
         that finds most of some facts that are not tested (:func:`try_separators`). The
         paper has ``space``.
     seed : int
@@ -103,7 +103,7 @@ def ask(
     if "false_object" in facts:
         options = datasets.offered(options, facts)
     probes = lists.ic_lke(facts, pool, options, n_examples, separator, seed)
-    length.check(
+    context_length.check(
         probes, pool, counting(model), model.max_length, n_examples, separator, seed
     )
     answers = probing.score(model, probes, cache=cache)
@@ -175,7 +175,7 @@ def try_separators(
         lists.ic_lke(tried, rest, options, n_examples, s, seed, s) for s in SEPARATORS
     ]
     probes = pd.concat(ways, ignore_index=True)
-    probes = length.readable(probes, counting(model), model.max_length)
+    probes = context_length.readable(probes, counting(model), model.max_length)
     scores = lke.fact_scores(probing.score(model, probes, cache=cache))
     found = scores.groupby("separator").agg(
         right=("right", "mean"), mass=("mass", "mean"), n=("item", "size")

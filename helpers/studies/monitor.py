@@ -14,7 +14,7 @@ import pandas as pd
 from helpers import datasets, prompts, schemas, stats
 from helpers.metrics import accuracy, anchors, matching, monitor
 from helpers.models import LanguageModel
-from helpers.prompts import wrapping
+from helpers.prompts import prompt_formats
 from helpers.studies.measures import (
     FIRM,
     Half,
@@ -44,7 +44,7 @@ MEASURES = tuple(listed("monitor", MONITOR=_RATIO).values())
 def check(settings: Mapping[str, Any]) -> None:
     """Refuse a rule, an anchor mode, weights or a prompt format that there is not."""
     matching.rule_of(settings["match"])
-    wrapping.check(settings["prompt_format"])
+    prompt_formats.check(settings["prompt_format"])
     anchors.column_of(settings["anchor_mode"])
     monitor.check_alphas(settings["alphas"])
 
@@ -67,7 +67,7 @@ def ask(
     Parameters
     ----------
     model : LanguageModel
-        Asked in its `prompt_format` (see `helpers.probing.prompt_formats.choose`).
+        Asked in its `prompt_format` (see `helpers.probing.format_choice.choose`).
     facts : DataFrame, optional
         As from `helpers.datasets.load`; by default `n_facts` of each of `relations` (0
         and none: all of the data set). Lists in a column `unrelated` are said in place
@@ -94,14 +94,14 @@ def ask(
         ``text`` and ``anchor_logprobs``.
     """
     from helpers import probing
-    from helpers.probing import prompt_formats
+    from helpers.probing import format_choice
 
     if facts is None:
         facts = datasets.load(dataset, list(relations) or None, n_facts or None, seed)
     frames = datasets.frames(dataset, facts["relation"].unique())
     if control and "unrelated" not in facts:
         facts = facts.assign(unrelated=datasets.unrelated(dataset, facts, seed))
-    wrap = prompt_formats.wrapper(model, dataset, facts, seed)
+    wrap = format_choice.wrapper(model, dataset, facts, seed)
     probes = wrap(prompts.monitor(facts, frames, n_frames))
     spoken = None
     if texts is not None:

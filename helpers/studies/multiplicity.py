@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from helpers import datasets, schemas, stats
-from helpers.datasets import logs, multiple_choice
-from helpers.metrics import choices, matching, multiplicity
+from helpers.datasets import multiple_choice
+from helpers.metrics import choices, multiplicity
 from helpers.models import LanguageModel
-from helpers.prompts import variations, wrapping
+from helpers.prompts import prompt_formats, variations
 from helpers.studies.measures import (
     FIRM,
     Half,
@@ -26,7 +26,6 @@ from helpers.studies.measures import (
     every_other,
     listed,
     most,
-    rate,
     right_texts,
     summarised,
 )
@@ -37,14 +36,6 @@ AS_PRINTED = {"n_variations": 10, "rule": "mean"}
 INSTANCES_MEAN = "accuracy"
 FIGURES = {"accuracy": ("accuracy", 1), "self_consistency": ("self-consistency", 1)}
 MEASURES = tuple(listed("multiplicity").values())
-_rate = partial(rate, counts="questions")
-IN_LOGS = (
-    MEASURES[0],
-    _rate("ambiguous", "ambiguity", False),
-    _rate("ambiguous_binary", "ambiguity, right or wrong", False),
-    MEASURES[1],
-    *(_rate(cell, cell, None) for cell in multiplicity.CELLS),
-)
 
 
 class Benchmark(NamedTuple):
@@ -69,7 +60,7 @@ BENCHMARKS = {
 
 def check(settings: Mapping[str, Any]) -> None:
     """Refuse a rule, a threshold or a prompt format that there is not."""
-    wrapping.check(settings["prompt_format"])
+    prompt_formats.check(settings["prompt_format"])
     choices.rule_of(settings["rule"])
     multiplicity.check_tau(settings["tau"])
     multiplicity.check_correct_by(settings["correct_by"])
@@ -182,7 +173,7 @@ def facts(
         answers = _of_kind(answers, focus)
     chosen = choices.choose(answers, rule)
     found = choices.item_scores(chosen, tau, replacement, correct_by)
-    found = found.assign(said=_said(found, answers), stratum="all")
+    found = found.assign(said=majority_texts(found, answers), stratum="all")
     settings = {"rule": rule, "tau": tau, "replacement": replacement}
     settings["correct_by"] = correct_by
     found = add_columns(found, answers, MEASURES, **settings)
@@ -232,31 +223,7 @@ def printed(run: Run) -> Iterator[Printed]:
         yield Printed(title, run.facts, [column], stats.mean, "all")
 
 
-def from_logs(
-    paths: Sequence[str | Path],
-    *,
-    rule: str = "sum",
-    tau: float = multiplicity.TAU,
-    replacement: bool = False,
-    correct_by: str = "majority",
-) -> logs.Joined:
-    """Compute multiplicity from logs of other tools, without a model."""
-    log = logs.read(paths, rule)
-    answers = log.table
-    chosen = answers if log.kind == "choices" else _numbered(answers)
-    found = choices.item_scores(
-        chosen.assign(logprob=0.0), tau, replacement, correct_by
-    )
-    cell = choices.cells(found, correct_by)
-    kinds = {name: (cell == name).astype(float) for name in multiplicity.CELLS}
-    found = found.drop(columns=["logprob", "confidence"]).assign(
-        said=_said(found, chosen), stratum="all", cell=cell, **kinds
-    )
-    prompts = answers["variation"].nunique()
-    return log._replace(table=found, n_prompts=prompts, asked=f"{prompts} prompts")
-
-
-def _said(found: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
+def majority_texts(found: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
     """Return the text of the majority's option of each item."""
     texts = answers.drop_duplicates(["item", "option"]).set_index(["item", "option"])[
         "text"
@@ -264,13 +231,6 @@ def _said(found: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
     return texts.reindex(
         pd.MultiIndex.from_frame(found[["item", "majority"]])
     ).to_numpy()
-
-
-def _numbered(answers: pd.DataFrame) -> pd.DataFrame:
-    """Give generated answers numbers by text, from 1; all that the log marks as right are 0."""
-    texts = answers["text"].map(matching.normalise).mask(answers["right"], "")
-    wrong = texts.groupby(answers["item"]).transform(lambda said: pd.factorize(said)[0])
-    return answers.assign(option=np.where(answers["right"], 0, wrong + 1), answer=0)
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
@@ -286,20 +246,4 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
     return pd.DataFrame(columns, index=facts.index)
 
 
-def of_logs(log: logs.Joined) -> dict[str, float]:
-    """Return the means of what :func:`from_logs` found, as the command prints them."""
-    means = log.table[[measure.name for measure in IN_LOGS[:4]]].mean()
-    means = means.rename(
-        {"ambiguous": "ambiguity", "ambiguous_binary": "ambiguity_binary"}
-    )
-    return {"items": len(log.table), "prompts": log.n_prompts} | means.to_dict()
-
-
 summary = partial(summarised, MEASURES)
-
-
-def summary_of_logs(
-    log: logs.Joined, n_resamples: int = 1000, seed: int = 0
-) -> pd.DataFrame:
-    """Sum up what :func:`from_logs` found, as :func:`summary` does."""
-    return summarised(IN_LOGS, log.table, n_resamples, seed)

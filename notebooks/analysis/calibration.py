@@ -8,9 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from helpers import datasets, stats
-from helpers.metrics import canonical, detection
-from helpers.plots import primitives, tables
-from helpers.runs.panel import reading
+from helpers.metrics import canonical, roc_curve
+from helpers.runs.panel import panel_answers
 from helpers.stats import agreement, averages, dose_response
 from helpers.studies import FIRM, STUDIES, Study, fitting
 from notebooks.analysis.exposure_levels import (
@@ -22,6 +21,7 @@ from notebooks.analysis.exposure_levels import (
     Levels,
     of,
 )
+from notebooks.kit.plots import result_tables, shared_figures
 
 __all__ = ["OFTEN", "SELDOM", "SHOWN", "of"]
 TITLES = {
@@ -53,7 +53,7 @@ def gather(
     for run in good.loc[place.sort_values(kind="stable").index].to_dict("records"):
         told = truths[run["model"]] if named is None else named
         false = told.loc[told["false_exposures"] > 0, "false_object"].to_dict()
-        said = reading.answers(run["folder"])
+        said = panel_answers.answers(run["folder"])
         study = STUDIES[run["chapter"]]
         table = verdicts(study, said, run["settings"], false, firm)
         table.insert(0, "method", study.TITLE)
@@ -178,7 +178,9 @@ def on_average(contest: pd.DataFrame, name: str) -> list[float]:
 
 def written(contest: pd.DataFrame, name: str, digits: int = 2, scale: float = 1) -> str:
     """Write a method's figure, on average over models, with its interval."""
-    return tables.interval(*on_average(contest, name)[:3], digits=digits, scale=scale)
+    return result_tables.interval(
+        *on_average(contest, name)[:3], digits=digits, scale=scale
+    )
 
 
 def named(method: str) -> str:
@@ -209,7 +211,7 @@ def odds(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
     words = dict.fromkeys(("factor", "who", "most", "top"), "")
     if row is None or most is None:
         return words
-    both = [(tables.interval(*np.exp(each[ESTIMATE[:3]].astype(float)), digits=2),
+    both = [(result_tables.interval(*np.exp(each[ESTIMATE[:3]].astype(float)), digits=2),
              f"{each['method']}, {each['model']}") for each in (row, most)]  # fmt: skip
     return dict(zip(words, [*both[0], *both[1]]))
 
@@ -220,7 +222,7 @@ def pairs(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
         return {"pair": "", "top": "", "most": ""}
     pair, top = (f"{each['first']} and {each['second']}" for each in (row, most))
     return {"pair": pair, "top": top,
-            "most": tables.interval(*most[["estimate", "low", "high"]], digits=2)}  # fmt: skip
+            "most": result_tables.interval(*most[["estimate", "low", "high"]], digits=2)}  # fmt: skip
 
 
 def examples(
@@ -262,7 +264,7 @@ def strings(used: pd.DataFrame, model: str, picked: Sequence[str]) -> pd.DataFra
     """Return how many strings a model reads of the last fact in each chapter, and one's end."""
     rows = {}
     for row in used[used["model"].eq(model) & bool(picked)].to_dict("records"):
-        said = reading.answers(row["folder"])
+        said = panel_answers.answers(row["folder"])
         said = said[said["item"] == picked[-1]]
         end = said["read"].iloc[0][-90:].partition(" ")[2]
         rows[STUDIES[row["chapter"]].TITLE] = len(said), f"… {end}"
@@ -290,7 +292,7 @@ def area_dots(table: pd.DataFrame, label: str, by: str, xlabel: str) -> Axes:
     shown = table.dropna(subset=["estimate"]).replace(
         {by: {n: n.partition(", ")[2] for n in UNREAD}}
     )
-    ax = primitives.dots(shown, label, by, xlabel=xlabel, nothing=NOTHING_ASKED)
+    ax = shared_figures.dots(shown, label, by, xlabel=xlabel, nothing=NOTHING_ASKED)
     if len(shown):
         ax.axvline(0.5, color="black", lw=1, ls=":")
         ax.set_xlim(0.35, 1.02)
@@ -398,7 +400,7 @@ def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
         ends = -mean[["behind", "behind_high", "behind_low"]]
         ends.loc[others, ["behind_high", "behind_low"]] = np.nan  # clearly behind
         less = {
-            name: f"{name.removeprefix(f'{YARDSTICK}, ')} {tables.interval(*row, 2)}"
+            name: f"{name.removeprefix(f'{YARDSTICK}, ')} {result_tables.interval(*row, 2)}"
             for name, row in zip(ends.index, ends.to_numpy(dtype=float))
         }
         best = f"{leading[0]} {written(found, leading[0])}" if leading else "n/a"
@@ -469,7 +471,7 @@ def areas(
     table: pd.DataFrame,
     column: str,
     contrast: str,
-    measure: Measure = detection.area,
+    measure: Measure = roc_curve.area,
     ties_of: str = "",
     **draw: int,
 ) -> pd.DataFrame:
@@ -753,9 +755,11 @@ def listed(
     for contrast, rows in areas.groupby("contrast", sort=False):
         found[f"area_{contrast.split()[0]}"] = _by_method(rows, names, "model")
     numbers = {name: name for name in by_how_many["measure"].unique()}
-    found["by_how_many"] = tables.wide(by_how_many, numbers, percent=numbers, by="read")
+    found["by_how_many"] = result_tables.wide(
+        by_how_many, numbers, percent=numbers, by="read"
+    )
     for number, (_, rows) in enumerate(beliefs(misled).groupby("verdict", sort=False)):
-        table = tables.wide(
+        table = result_tables.wide(
             rows.assign(measure=rows["method"]), names, names, by="lesson"
         )
         found[f"false_beliefs_{number}"] = table.dropna(axis=1, how="all")
@@ -763,7 +767,9 @@ def listed(
 
 
 def _by_method(rows: pd.DataFrame, names: Mapping[str, str], by: str) -> pd.DataFrame:
-    wide = tables.wide(rows.assign(measure=rows["method"]), names, digits=2, by=by)
+    wide = result_tables.wide(
+        rows.assign(measure=rows["method"]), names, digits=2, by=by
+    )
     return wide.dropna(axis=1, how="all")
 
 

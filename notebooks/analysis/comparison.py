@@ -14,13 +14,13 @@ import pandas as pd
 import scipy.stats
 
 from helpers import UserError, runs, stats
-from helpers.metrics import reliability
-from helpers.plots import tables as written
-from helpers.published import knowledge_base
-from helpers.runs.panel import reading as panel_file
+from helpers.metrics import knowledge_base_strata
+from helpers.runs.panel import panel_answers as panel_file
 from helpers.studies import STUDIES, Measure, fitting, measure_named
-from helpers.studies.comparison import by_item, differences, numbers
-from notebooks.analysis import appendix, beside
+from helpers.studies.model_comparison import by_item, differences, numbers
+from notebooks.kit import appendix, runs_against_papers
+from notebooks.kit.plots import result_tables as written
+from notebooks.kit.published import knowledge_base
 
 Tables = Mapping[
     str, Mapping[str, pd.DataFrame]
@@ -76,7 +76,7 @@ def traits(manifest: Mapping[str, Any]) -> dict[str, str]:
 def choose(folder: str | Path, labels: Sequence[str] = ()) -> pd.DataFrame:
     """Load finished runs, sorted into groups, of some models or of all."""
     table = runs.load(folder or None)
-    table = beside.labelled(
+    table = runs_against_papers.labelled(
         table[table["chapter"].isin(STUDIES)].reset_index(drop=True)
     )
     known = sorted(table["label"].unique())
@@ -132,7 +132,11 @@ def told(table: pd.DataFrame) -> str:
         ]
     elif len(table):
         lines.append(f"All {len(table)} runs were made alike, chapter by chapter.")
-    labels = kept["label"].groupby(kept["manifest"].map(beside.prompt_format)).unique()
+    labels = (
+        kept["label"]
+        .groupby(kept["manifest"].map(runs_against_papers.prompt_format))
+        .unique()
+    )
     if len(labels) > 1:
         listed = "; ".join(
             f"{name} ({', '.join(each)})" for name, each in labels.items()
@@ -180,7 +184,10 @@ def sizes(
 def tables(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
     """Read the facts of all runs that may be compared."""
     return {
-        name: {row.label: beside.facts(name, row.folder) for row in part.itertuples()}
+        name: {
+            row.label: runs_against_papers.facts(name, row.folder)
+            for row in part.itertuples()
+        }
         for name, part in _chapters(here).items()
     }
 
@@ -488,7 +495,7 @@ def in_papers(gaps: pd.DataFrame, chosen: Pairs, **draw: int) -> pd.DataFrame:
         ["NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR"],
         knowledge_base.pairs(),
     )
-    effects = reliability.effects(
+    effects = knowledge_base_strata.effects(
         {name: every[name] for name in ("larger", "tuned")}, six, **draw
     )
     effects = effects.assign(pair="Zheng et al., " + effects["effect"])

@@ -13,7 +13,7 @@ from helpers import UserError, models
 from helpers.models import LanguageModel
 from helpers.probing.generation import generate
 from helpers.probing.scoring import score
-from helpers.prompts.formats import TEXTS
+from helpers.prompts.prompt_texts import TEXTS
 
 VERDICTS = (" yes", " no")
 _BLOCK = 20  # questions judged in one prompt

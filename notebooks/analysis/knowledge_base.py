@@ -8,18 +8,17 @@ import numpy as np
 import pandas as pd
 
 from helpers import datasets, models, stats
-from helpers.datasets.knowledge import Questions
-from helpers.metrics import accuracy, canonical, detection, responses
+from helpers.datasets.knowledge_questions import Questions
+from helpers.metrics import accuracy, canonical, responses, roc_curve
 from helpers.metrics import knowledge_base as kb
 from helpers.models import LanguageModel
-from helpers.plots import tables
-from helpers.probing import judges
-from helpers.prompts import consistency, wrapping
-from helpers.published import knowledge_base as paper
+from helpers.prompts import consistency_questions, prompt_formats
 from helpers.studies import knowledge_base as study
-from notebooks.analysis import beside as papers
-from notebooks.analysis import monitor
-from notebooks.analysis.groups import gap
+from notebooks.analysis import judges, monitor
+from notebooks.kit import runs_against_papers as papers
+from notebooks.kit.group_difference import gap
+from notebooks.kit.plots import result_tables
+from notebooks.kit.published import knowledge_base as paper
 
 OFTEN = 8  # times that the training text states a fact, to count as often
 UNSEEN = ("UR", "IUR")
@@ -200,7 +199,7 @@ def misread(
     bank = datasets.knowledge("atlas", model, only=list(some.index), seed=seed)
     said = responses.mark(ask(bank.asked), match)
     said = kb.add_consistency(
-        said, accuracy.mark_choices(again(consistency.replies(said)))
+        said, accuracy.mark_choices(again(consistency_questions.replies(said)))
     )
     pairs = zip(said["text"], said["false_object"])
     same = [canonical.same_answer(text, [wrong]) for text, wrong in pairs]
@@ -266,7 +265,7 @@ def comparisons(
         what = f"correct, facts stated 64 times or more, {before} → {after}"
         yield what, stats.paired_difference(sides[after], sides[before], **draws)
     truth = truths(close)[["consistency", "right"]].to_numpy()
-    yield "right answers, area", stats.bootstrap(truth, detection.area, **draws), 0.5
+    yield "right answers, area", stats.bootstrap(truth, roc_curve.area, **draws), 0.5
     _, *others = leans(misled, **draws)
     for how, lean in zip(("three times in four", "half of the time"), others):
         yield f"false answers, less true ones, facts stated wrongly {how}", lean
@@ -314,6 +313,6 @@ def beside(
         )
         for name, rows in printed.groupby(kind)
     }
-    name = wrapping.label(lm.name, lm.prompt_format)
-    each = tables.beside(ours, printed, name, 1, other)
-    return each, tables.beside(ours, pd.DataFrame(ranges).T, name, 1, other)
+    name = prompt_formats.label(lm.name, lm.prompt_format)
+    each = result_tables.beside(ours, printed, name, 1, other)
+    return each, result_tables.beside(ours, pd.DataFrame(ranges).T, name, 1, other)

@@ -7,15 +7,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import datasets, models, published, stats
+from helpers import datasets, models, stats
 from helpers.metrics.matching import holds
 from helpers.models import LanguageModel
-from helpers.plots import primitives, tables
 from helpers.prompts import lists
 from helpers.studies import fitting
 from helpers.studies import latent_knowledge as study
-from notebooks.analysis import beside, latent_subsumption
-from notebooks.analysis.groups import gap
+from notebooks.analysis import latent_subsumption
+from notebooks.kit import published, runs_against_papers
+from notebooks.kit.group_difference import gap
+from notebooks.kit.plots import result_tables, shared_figures
 
 JOINED = {
     "HGP 1": "people's sentence",
@@ -88,7 +89,7 @@ def rates(table: pd.DataFrame, by: str, **ways: Any) -> dict[str, str]:
     wide = _pairs(table, by, list(ways.values()))
     means = wide.mean()
     return {
-        name: tables.interval(means[way], None, None, 1, 100)
+        name: result_tables.interval(means[way], None, None, 1, 100)
         for name, way in ways.items()
     }
 
@@ -135,7 +136,7 @@ def two_groups(groups: Mapping[str, pd.DataFrame], chance: float, chosen: str) -
             for n in table.iloc[:, 0]
         ]
         rows.append(table.assign(what=what, label=label))
-    ax = primitives.dots(pd.concat(rows), by="what", xlabel="accuracy", share=True)
+    ax = shared_figures.dots(pd.concat(rows), by="what", xlabel="accuracy", share=True)
     if ax.get_lines():
         ax.axvline(chance, color="grey", lw=1, ls="--", zorder=0)
     return ax
@@ -165,7 +166,9 @@ def written_after(
         "control": paired(*after, **draws),
         "list": paired(texts, "way", "IC-LKE", control, **draws),
     }
-    words = {name: tables.interval(*found[:3], 1, 100) for name, found in each.items()}
+    words = {
+        name: result_tables.interval(*found[:3], 1, 100) for name, found in each.items()
+    }
     listed = ranked_and_written(ways, texts, "IC-LKE")
     return words | rates(listed, "by", ranked="ranked", written="written")
 
@@ -175,7 +178,7 @@ def ends(truth: pd.DataFrame, often: int = 8) -> dict[str, str]:
     groups = {"never": truth["exposures"] == 0, "stated": truth["exposures"] > often}
     shares = {name: truth.loc[rows, "right"].mean() for name, rows in groups.items()}
     return {
-        name: tables.interval(share, None, None, 1, 100)
+        name: result_tables.interval(share, None, None, 1, 100)
         for name, share in shares.items()
     }
 
@@ -195,7 +198,7 @@ def reliability_diagram(scores: pd.DataFrame) -> Axes:
         "xlabel": "confidence: share of the likeliest choice",
         "ylabel": "accuracy",
     }
-    ax = primitives.curves(reliability(scores), "confidence", **words)
+    ax = shared_figures.curves(reliability(scores), "confidence", **words)
     if ax.get_lines():
         brier = ((scores["top"] - scores["right"]) ** 2).mean()
         ax.plot([0, 1], [0, 1], color="grey", lw=1, ls="--", zorder=0)
@@ -295,7 +298,7 @@ def by_relation(
     source = datasets.source(settings["dataset"])
     labels = datasets.relations(settings["dataset"]).set_index("relation")["label"]
     titles = {"right": "accuracy ↑, %", "mass": "mass ↑, %"}
-    shown = tables.wide(measured, titles, MEASURES)
+    shown = result_tables.wide(measured, titles, MEASURES)
     chance = measured.query("measure == 'chance'").set_index("relation")["estimate"]
     usual = stats.intervals(scores, {"usual": (["commonest"], stats.mean)}, **draws)
     baselines = {
@@ -309,7 +312,7 @@ def by_relation(
         {"discoverer": "discoverer or inventor"}
     )  # as the paper calls it
     asked = {"dataset": source, "parameters": settings, "model": models.describe(lm)}
-    other = beside.why(
+    other = runs_against_papers.why(
         "latent_knowledge", asked | {"separator": separator}, len(shown) - 2
     )
     paper = (
@@ -328,7 +331,9 @@ def by_separator(
     """Lay out accuracy and mass by separator, and how a string with it ends."""
     titles = {"right": "accuracy, %", "mass": "mass, %"}
     rates = stats.intervals(apart, MEASURES, "separator", strata="relation", **draws)
-    shown = tables.wide(rates, titles, titles, by="separator").drop(["all", "mean"])
+    shown = result_tables.wide(rates, titles, titles, by="separator").drop(
+        ["all", "mean"]
+    )
     strings = parted["prompt"] + parted["continuation"]
     ends = strings.groupby(parted["separator"]).first()
     shown.insert(0, "a string ends", "… " + ends.str[-40:])
@@ -358,7 +363,7 @@ def by_truth(
     truth["misled"] = (truth["said"] == truth["false_object"]).astype(float)
     shares = {name: ([name], stats.mean) for name in titles}
     rates = stats.intervals(truth, shares, by="group", **draws)
-    shown = tables.wide(rates, titles, titles, by="group").drop(["all", "mean"])
+    shown = result_tables.wide(rates, titles, titles, by="group").drop(["all", "mean"])
     shown.insert(0, "facts", truth["group"].value_counts())
     return shown
 
@@ -373,7 +378,7 @@ def listed(
     """Return the tables of the appendix by name."""
     scores, apart, trial = (frames[name] for name in ("scores", "apart", "trial"))
     written = levels(frames["texts"], "way", **draws)
-    written = tables.wide(written, {"right": "written, %"}, ["right"], by="way")
+    written = result_tables.wide(written, {"right": "written, %"}, ["right"], by="way")
     percent = trial.rename(
         columns={"right": "accuracy, %", "mass": "mass, %", "n": "facts"}
     )

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from helpers import UserError, datasets, published
-from helpers.prompts.formats import SEPARATORS
+from helpers import UserError, datasets
 from helpers.prompts.lists import Asked, choose, draw, ic_lke, opened, style
+from helpers.prompts.prompt_texts import SEPARATORS
 from notebooks.analysis import lpaqa
+from notebooks.kit import published
 
 Options = dict[str, list[str]]  # fact: what may be chosen
 KINDS = ("HGP", "MMP")

@@ -13,9 +13,9 @@ from scipy.stats import binomtest
 from helpers import datasets, models, stats
 from helpers.metrics import subsumption
 from helpers.models import LanguageModel
-from helpers.plots import tables
 from helpers.studies import latent_knowledge as study
-from notebooks.analysis import beside
+from notebooks.kit import runs_against_papers
+from notebooks.kit.plots import result_tables
 
 
 def beyond_chance(values: np.ndarray) -> np.ndarray:
@@ -57,7 +57,9 @@ def known_by(
     """Return what models know, by size: this, finished runs', bundled ones; smallest, largest."""
     who = lm.name.rstrip("/").rpartition("/")[2]
     dataset = datasets.source(settings["dataset"])["name"]
-    known, sizes = beside.by_fact("latent_knowledge", dataset, "right", folder)
+    known, sizes = runs_against_papers.by_fact(
+        "latent_knowledge", dataset, "right", folder
+    )
     mine = scores.set_index("item")["right"]
     known = (
         known.drop(columns=who, errors="ignore")
@@ -87,7 +89,7 @@ def shared(
     rate = float(subsumption.overlap(rows)) if len(rows) else float("nan")
     written = {"rate": rate, "chance": rate - found.estimate}
     return found, {
-        name: tables.interval(value, digits=2) for name, value in written.items()
+        name: result_tables.interval(value, digits=2) for name, value in written.items()
     }
 
 
@@ -98,10 +100,10 @@ def by_pairs(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.Data
     for small, large in combinations(known, 2):
         two = known[[small, large]]
         eta = stats.bootstrap(two, subsumption.overlap, strata, **draws)
-        least = tables.interval(least_rate(*two.mean()), digits=2)
+        least = result_tables.interval(least_rate(*two.mean()), digits=2)
         chance = shared(known, scores, (small, large), **draws)[1]["chance"]
         gain = stats.paired_difference(two[large], two[small], strata=strata, **draws)
-        gained = tables.interval(*gain[:3], digits=1, scale=100)
+        gained = result_tables.interval(*gain[:3], digits=1, scale=100)
         one, other = (
             (two[a] > two[b]).sum() for a, b in ((small, large), (large, small))
         )
@@ -109,7 +111,12 @@ def by_pairs(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.Data
             binomtest(one, one + other).pvalue if one + other else 1.0
         )  # McNemar's test, exact
         exact = f"{p:.3f}" if p >= 0.001 else "< 0.001"
-        row = (f"{small}, {large}", tables.interval(*eta[:3], digits=2), least, chance)
+        row = (
+            f"{small}, {large}",
+            result_tables.interval(*eta[:3], digits=2),
+            least,
+            chance,
+        )
         rows.append((*row, gained, f"{one} : {other}", exact))
     names = [
         "smaller, larger",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import files
+from helpers.io import files
 
 # Folder of a source, its kind in the IC-LKE paper, and the ending of its files.
 SOURCES = {"manual_paraphrase": ("HGP", ".txt"), "mine": ("MMP", ".jsonl")}

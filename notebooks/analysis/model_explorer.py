@@ -14,9 +14,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import HTML
 
-from helpers.plots import tables
-from helpers.plots.style import family_colour
 from notebooks.analysis.real_models import family_scatter
+from notebooks.kit.plots import result_tables
+from notebooks.kit.plots.style import family_colour
 
 HERE = Path(__file__).parent
 NAME = "real_models"  # of the exports
@@ -47,14 +47,14 @@ def show(
     folder: str | Path | None = None,
     runs: pd.DataFrame | None = None,
 ) -> HTML:
-    """Show models (`helpers.published.joined`) and `runs` (of `beside`) in linked views."""
+    """Show models (`notebooks.kit.published.paper_models`) and `runs` (of `beside`) in linked views."""
     measures = measures[measures.index.isin(table.columns)]
     keys = {name: f"m{place}" for place, name in enumerate(measures.index)}
     first = [
         name if name in keys else list(keys)[place] for place, name in enumerate(AXES)
     ]
     if folder is not None:
-        tables.export(table, NAME, folder)
+        result_tables.export(table, NAME, folder)
     rows = [_model(str(model), row, keys) for model, row in table.iterrows()]
     own, apart = _runs(runs, keys, taken=set(table.index))
     cells, lines, columns, others = _relations(relations, table.index)
@@ -75,7 +75,7 @@ def show(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
     )
-    page = environment.get_template("explorer.html.jinja").render(
+    page = environment.get_template("model_explorer.html.jinja").render(
         held=text.replace("<", r"\u003c"),  # no name in it can end the script
         state=state,
         views=held["views"],
@@ -104,7 +104,7 @@ def show(
 
 def _views(state: Row, data: Row, others: list[str]) -> dict[str, Row]:
     """Return the views of the data there are, their parameters set."""
-    stored = json.loads((HERE / "explorer.json").read_text(encoding="utf-8"))
+    stored = json.loads((HERE / "model_explorer.json").read_text(encoding="utf-8"))
     views = {
         name: {"config": stored["config"], **view}
         for name, view in stored["views"].items()
@@ -245,4 +245,4 @@ def _listing(table: pd.DataFrame, measures: pd.DataFrame, first: list[str]) -> s
     part = table[["family", "billion", "kind", "released", *shown]].rename_axis("model")
     part["billion"] = part["billion"].map("{:g}".format, na_action="ignore")
     words = f"{len(part)} models, {len(shown)} of {len(measures)} measures; – is not printed."
-    return tables.styled(part, NAME, words, sortable=True).to_html()
+    return result_tables.styled(part, NAME, words, sortable=True).to_html()

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import datasets, plots, probing, prompts, published, stats
+from helpers import datasets, probing, prompts, stats
 from helpers.datasets.exposure import WEIGHTS
-from helpers.metrics import accuracy, anchors, detection, monitor
+from helpers.metrics import accuracy, anchors, monitor, roc_curve
 from helpers.models import LanguageModel
-from helpers.plots import primitives, tables
-from helpers.probing import attribution, prompt_formats
-from notebooks.analysis import beside
+from helpers.probing import attribution, format_choice
+from notebooks.kit import plots, published, runs_against_papers
+from notebooks.kit.plots import result_tables, shared_figures
 
 OFTEN = 32  # times that the training text states a fact, as in the chapter on the atlas
 FIGURES = ["anchor", "pfd", "ird", "control_ird", "deviation"]  # of a fact
@@ -71,7 +71,7 @@ def notes(
     if lm.prompt_format != "bare":
         said.append(f"Prompt format {lm.prompt_format}, not the paper's bare question.")
     if len(tried):
-        said.append(prompt_formats.sentence(lm, tried))
+        said.append(format_choice.sentence(lm, tried))
     return "".join(f"{line}\n" for line in said)
 
 
@@ -117,13 +117,13 @@ def curves(
 ) -> Axes:
     """Draw what :func:`by_exposure` returns: curves, or dots where exposures are not known."""
     if "exposures" not in rows:
-        return primitives.dots(rows, "measure", xlabel=ylabel, share=share)
+        return shared_figures.dots(rows, "measure", xlabel=ylabel, share=share)
     words = {
         "xlabel": "times the training text states the fact",
         "ylabel": ylabel,
         "share": share,
     }
-    return primitives.curves(
+    return shared_figures.curves(
         rows, "exposures", "measure", axis="doublings", points=points, **words
     )
 
@@ -247,7 +247,7 @@ def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
     shown = wide.set_axis(names[wide.index].map(_piece)).set_axis(
         said.map(_piece), axis=1
     )
-    ax = primitives.heat_map(
+    ax = shared_figures.heat_map(
         shown, "attribution", cmap="RdBu_r", vmin=-limit, vmax=limit
     )
     ax.set(xlabel="token of the answer", ylabel="token of the prompt")
@@ -339,7 +339,7 @@ def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> stats.Difference:
     one, two = (
         np.column_stack([v, read]) for v in (truth["anchor"], -truth["deviation"])
     )
-    return stats.paired_difference(one, two, detection.area, truth["relation"], **draws)
+    return stats.paired_difference(one, two, roc_curve.area, truth["relation"], **draws)
 
 
 def comparisons(
@@ -477,16 +477,16 @@ def beside_table_4(
     for name, how in (("avg", "average"), ("max", "maximum"), ("min", "minimum")):
         ours[name] = 100 * mean[f"grid {how}"]
     asked = {"dataset": source, "parameters": settings, "model": {}}
-    other = bool(beside.why("monitor", asked, len(relations(measured))))
+    other = bool(runs_against_papers.why("monitor", asked, len(relations(measured))))
     means = published.load("monitor_table10").mean()
     paper = published.load("monitor_table4").assign(MONITOR=means)
-    return tables.beside(ours, paper, who, other_questions=other)
+    return result_tables.beside(ours, paper, who, other_questions=other)
 
 
 def by_relation(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Lay out all measures by relation, with the share of facts that count."""
     names = {name: name for name in measured["measure"].unique()}
-    wide = tables.wide(measured, names | {"deviation": "accuracy deviation"})
+    wide = result_tables.wide(measured, names | {"deviation": "accuracy deviation"})
     covered = (
         scores.groupby("relation")["counted"]
         .mean()

@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers import datasets, models, probing, published, stats
+from helpers import datasets, models, probing, stats
 from helpers.datasets import multiple_choice
 from helpers.datasets.multiple_choice import Benchmark
-from helpers.findings import HOLDS, UNDECIDED, UNDEFINED
-from helpers.metrics import accuracy, choices, detection, multiplicity
+from helpers.metrics import accuracy, choices, multiplicity, roc_curve
 from helpers.models import LanguageModel
-from helpers.plots import tables
-from helpers.plots.style import BLUE, GREEN, GREY, ORANGE, RED
-from helpers.probing import paraphrasing
 from helpers.prompts import variations
 from helpers.studies import multiplicity as study
-from notebooks.analysis import monitor
-from notebooks.analysis.groups import gap
+from notebooks.analysis import monitor, paraphrasing
+from notebooks.kit import published
+from notebooks.kit.findings import HOLDS, UNDECIDED, UNDEFINED
+from notebooks.kit.group_difference import gap
+from notebooks.kit.plots import result_tables
+from notebooks.kit.plots.style import BLUE, GREEN, GREY, ORANGE, RED
 
 FLAGS = ["accuracy", "ambiguous", "ambiguous_binary", "self_consistency"]
 FLAGS += ["factuality", "randomness", "error", "default"]
@@ -357,7 +357,7 @@ def most_apart() -> float:
 def _area_less(one: list[int], two: list[int]) -> stats.Statistic:
     """Return the area under the ROC curve of two columns, less that of two others."""
     return lambda drawn: (
-        detection.area(drawn[..., one]) - detection.area(drawn[..., two])
+        roc_curve.area(drawn[..., one]) - roc_curve.area(drawn[..., two])
     )
 
 
@@ -383,7 +383,7 @@ def areas(halves: pd.DataFrame, lesson: pd.Series, **draws: int) -> pd.DataFrame
             ("perplexity", -rows["logprob"]),
         ):
             pair = np.column_stack([doubt, rows[target]])
-            figures = within(pair, detection.area, rows[target], **draws)
+            figures = within(pair, roc_curve.area, rows[target], **draws)
             found.append((name, detector, *figures))
     return pd.DataFrame(found, columns=["target", "detector", *stats.Interval._fields])
 
@@ -414,7 +414,9 @@ def by_lesson(close: pd.DataFrame, **draws: int) -> pd.DataFrame:
     if close.empty:
         return pd.DataFrame(columns=["n", *names])
     rates = stats.averages(close, names, by="lesson", **draws)
-    crossed = tables.wide(rates, dict(zip(names, names)), percent=names, by="lesson")
+    crossed = result_tables.wide(
+        rates, dict(zip(names, names)), percent=names, by="lesson"
+    )
     crossed.insert(0, "n", close["lesson"].value_counts())
     return crossed.sort_index(key=lambda lessons: lessons.map(LESSONS.index))
 
@@ -466,7 +468,9 @@ def agreement(
         hits[kind] = balanced_hits(rows["class"][firm], wanted)
         rate = stats.bootstrap(hits[kind], **within)
         less = stats.paired_difference(hits[kind], hits[first], **within)
-        rates = [tables.interval(*x[:3], digits=1, scale=100) for x in (rate, less)]
+        rates = [
+            result_tables.interval(*x[:3], digits=1, scale=100) for x in (rate, less)
+        ]
         table[kind] = dict(zip(["agrees", f"minus {first}"], rates), n=rate.n)
     return pd.DataFrame(table).T.rename_axis("kind of variation"), hits, wanted
 
@@ -480,10 +484,10 @@ def cells(
         cell = choices.cells(close, way)
         for place in multiplicity.CELLS:
             mean = stats.bootstrap(close.loc[cell == place, "confidence"], **draws)
-            text = f"{tables.interval(*mean[:3], digits=2)} (n = {mean.n})"
+            text = f"{result_tables.interval(*mean[:3], digits=2)} (n = {mean.n})"
             sure.setdefault(way, {})[place] = text
     paper = published.load("multiplicity_table2")
-    both = tables.beside(sure["default"], paper, who, 2, other_questions)
+    both = result_tables.beside(sure["default"], paper, who, 2, other_questions)
     ours = pd.DataFrame([sure["majority"]], index=[f"{who}, by majority"])
     return pd.concat([both[:1], ours, both[1:]]).rename_axis("model")
 
@@ -579,7 +583,7 @@ def comparisons(
     planted = close["lesson"].str.startswith(WRONGLY) | (close["error"] == 0)
     rows = close[(close["class"] != "randomness") & planted & (close["lesson"] != "")]
     pair = np.column_stack([-rows["logprob"], rows["error"]])
-    found = within(pair, detection.area, rows["error"], **draws)
+    found = within(pair, roc_curve.area, rows["error"], **draws)
     yield (
         "area of perplexity: planted errors among steady answers (against 0.5)",
         found,
@@ -612,7 +616,7 @@ def listed(
     """Return the tables of the appendix by name."""
     titles = {name: name.replace("_", " ") for name in ["deviation", *FLAGS]}
     return {
-        "overall": tables.wide(measured, titles, percent=titles, by="kind"),
+        "overall": result_tables.wide(measured, titles, percent=titles, by="kind"),
         "truth": by_lesson(close, **draws),
         "kinds": agreement(scores, due, **draws)[0],
         "cells": cells(close, who, other_questions, **draws),

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import runs
-from helpers.studies import STUDIES, comparison
-from notebooks.analysis import beside
+from helpers.studies import STUDIES, model_comparison
+from notebooks.kit import runs_against_papers
 
 FOLDER = "noise"
 USUAL = "usual"
@@ -40,11 +40,13 @@ def compare(
     paths: dict[str, Path], n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a model's variants minus its usual run, and what became of each prompt."""
-    tables = {name: beside.facts("monitor", path) for name, path in paths.items()}
+    tables = {
+        name: runs_against_papers.facts("monitor", path) for name, path in paths.items()
+    }
     rows, words, keys = [], [], ["item", "variant", "prompt"]
     for name in [variant for variant in paths if variant != USUAL]:
         for measure in STUDIES["monitor"].MEASURES:
-            gap = comparison.difference(
+            gap = model_comparison.difference(
                 tables[name], tables[USUAL], measure, n_resamples, seed
             )
             rows.append(

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import published, stats
-from helpers.plots import primitives, style, tables
-from helpers.published.knowledge_base import measures
-from notebooks.analysis import appendix
-from notebooks.analysis.counts import share
+from helpers import stats
+from notebooks.kit import appendix, published
+from notebooks.kit.claims_by_count import share
+from notebooks.kit.plots import result_tables, shared_figures, style
+from notebooks.kit.published.knowledge_base import measures
 
 SUSPECT = "Gemma-Instruct 7B"
 WITH_CONS_W = ("Cons_c vs. Cons_w", "NCR vs. Cons_w", "UR vs. Cons_w")
@@ -179,7 +179,7 @@ def correlations(n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
 
 def laid_out(measured: pd.DataFrame) -> pd.DataFrame:
     """Write the correlations with their intervals for a table."""
-    both = partial(tables.interval, digits=2)
+    both = partial(result_tables.interval, digits=2)
     rows = list(measured.itertuples())
     return measured[["paper", "pair", "n", "printed"]].assign(
         pearson=[both(row.estimate, row.low, row.high) for row in rows],
@@ -270,9 +270,9 @@ def bounded(rows: pd.DataFrame) -> list[Axes]:
     turned = named.assign(low=rows["low_turned"], high=rows["high_turned"])
     mark = "two unrelated models"
     told = "of the {} model's facts, the other knows".format
-    primitives.dots(named.assign(**{mark: rows["second"]}), ax=axes[0], mark=mark,
+    shared_figures.dots(named.assign(**{mark: rows["second"]}), ax=axes[0], mark=mark,
                     xlabel=told("smaller or tuned"))  # fmt: skip
-    primitives.dots(turned.assign(**{mark: rows["first"]}), ax=axes[1], mark=mark,
+    shared_figures.dots(turned.assign(**{mark: rows["first"]}), ax=axes[1], mark=mark,
                     xlabel=told("larger or base"))  # fmt: skip
     return list(axes)
 

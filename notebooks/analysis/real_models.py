@@ -9,13 +9,20 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from helpers import stats
-from helpers.plots import primitives, tables
-from helpers.plots.scatters import name_points
-from helpers.plots.style import GREY, INK, empty, family_colour, legend_above, plain
-from helpers.published import joined
-from helpers.published.knowledge_base import SETTINGS
-from notebooks.analysis import appendix
-from notebooks.analysis.counts import Share, decided, share
+from notebooks.kit import appendix
+from notebooks.kit.claims_by_count import Share, decided, share
+from notebooks.kit.plots import result_tables, shared_figures
+from notebooks.kit.plots.scatters import name_points
+from notebooks.kit.plots.style import (
+    GREY,
+    INK,
+    empty,
+    family_colour,
+    legend_above,
+    plain,
+)
+from notebooks.kit.published import paper_models
+from notebooks.kit.published.knowledge_base import SETTINGS
 
 TOO_FEW = "not computed: fewer than six models"
 LKE = "IC-LKE: accuracy"
@@ -79,7 +86,7 @@ def compare(
     most`` (rho without each family), ``r`` (Pearson), ``given_size`` (rho given the
     number of parameters).
     """
-    table = joined.joined(least)
+    table = paper_models.joined(least)
     found = pd.DataFrame([_compared(table, x, y, n_resamples, seed) for x, y in pairs])
     return found.assign(p_holm=stats.holm(found["p"]))
 
@@ -173,7 +180,8 @@ def shown(compared: pd.DataFrame) -> pd.DataFrame:
 
     def written(*names: str) -> list[str]:
         return [
-            tables.interval(*row, digits=2) for row in compared[list(names)].to_numpy()
+            result_tables.interval(*row, digits=2)
+            for row in compared[list(names)].to_numpy()
         ]
 
     without = [
@@ -195,7 +203,7 @@ def shown(compared: pd.DataFrame) -> pd.DataFrame:
 
 def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
     """Correlate pairs of measures at each certainty, and without each doubtful match in turn."""
-    tables = {name: joined.joined(name) for name in joined.CERTAINTIES}
+    tables = {name: paper_models.joined(name) for name in paper_models.CERTAINTIES}
     rows = []
     for x, y in pairs:
         row = {"x": x, "y": y, "pair": f"{short(x)} × {short(y)}"}
@@ -230,7 +238,7 @@ def sizes(
     **draws: int,
 ) -> pd.DataFrame:
     """Correlate measures with the number of parameters, over all models that a paper prints."""
-    table = joined.joined(least)
+    table = paper_models.joined(least)
     rows = []
     for measure in measures:
         part = table.dropna(subset=[measure, "billion"])
@@ -247,7 +255,7 @@ def sizes(
 
 def points(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
     """Return the models that two papers print; ``doubtful``: a match may be of other weights."""
-    rows = joined.joined(least)[["family", "kind", x, y]].dropna()
+    rows = paper_models.joined(least)[["family", "kind", x, y]].dropna()
     unsure = _unsure((x, y), least)["model"]
     return rows.assign(doubtful=rows.index.isin(unsure)).rename(
         columns={x: short(x), y: short(y)}
@@ -256,17 +264,18 @@ def points(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame
 
 def _unsure(measures: Collection[str], least: str) -> pd.DataFrame:
     """Return the matches to the papers of some measures that may be of other weights."""
-    found = joined.matches(least)
-    papers = joined.measures()["paper"].reindex(measures)
+    found = paper_models.matches(least)
+    papers = paper_models.measures()["paper"].reindex(measures)
     return found[
-        found["paper"].isin(papers) & (found["certainty"] != joined.CERTAINTIES[0])
+        found["paper"].isin(papers)
+        & (found["certainty"] != paper_models.CERTAINTIES[0])
     ]
 
 
 def apart(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
     """Return how differently two measures rank each model, the largest difference first."""
-    better = joined.measures()["better"].replace(0, 1)
-    rows = joined.joined(least)[["family", "kind", x, y]].dropna()
+    better = paper_models.measures()["better"].replace(0, 1)
+    rows = paper_models.joined(least)[["family", "kind", x, y]].dropna()
     rank_x, rank_y = (rows[name].rank(ascending=better[name] < 0) for name in (x, y))
     standard = [(rank - rank.mean()) / rank.std(ddof=0) for rank in (rank_x, rank_y)]
     found = rows.assign(rank_x=rank_x, rank_y=rank_y, gap=standard[0] - standard[1])
@@ -297,7 +306,10 @@ def better(sized: pd.DataFrame) -> pd.DataFrame:
     """Turn the correlations of measures of which a lower one is better, so that up is better."""
     rows = sized.dropna(subset=["estimate"])
     up = (
-        joined.measures()["better"].reindex(rows["measure"]).replace(0, 1).to_numpy()
+        paper_models.measures()["better"]
+        .reindex(rows["measure"])
+        .replace(0, 1)
+        .to_numpy()
         > 0
     )
     low, high = (
@@ -380,7 +392,7 @@ def robust(compared: pd.DataFrame) -> Axes:
     names = {"rho": "estimate", "given_size": "ρ at equal size"}
     rows = compared.dropna(subset=["rho"]).rename(columns=names)
     rows = rows.assign(label=rows["y"].map(short))
-    ax = primitives.forest(
+    ax = shared_figures.forest(
         rows, mark="ρ at equal size", xlabel="ρ with IC-LKE accuracy"
     )
     if len(rows):

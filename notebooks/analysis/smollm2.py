@@ -7,15 +7,15 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import datasets, stats
+from helpers import datasets, exchange, stats
 from helpers.datasets.exposure import frequencies, training
-from helpers.metrics import accuracy, detection
-from helpers.plots import primitives, tables
-from helpers.runs import ROOT, sharing
-from helpers.runs.sharing import record
+from helpers.exchange import record
+from helpers.metrics import accuracy, roc_curve
+from helpers.runs import ROOT
 from helpers.studies import STUDIES, compare
-from helpers.studies.comparison import by_item
-from notebooks.analysis.atlas import records
+from helpers.studies.model_comparison import by_item
+from notebooks.atlas import records
+from notebooks.kit.plots import result_tables, shared_figures
 
 ARCHIVE = ROOT / "results" / "smollm2.zip"
 CHAT = (
@@ -48,7 +48,7 @@ WORDS = {
 
 def read(path: Path = ARCHIVE) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the answers of MONITOR, and the measures of all four studies, computed anew."""
-    shared, _ = sharing.verify(path)
+    shared, _ = exchange.verify(path)
     rows = []
     for name, run in shared.record["runs"].items():
         titles = {measure.name: measure.title for measure in STUDIES[name].MEASURES}
@@ -102,17 +102,17 @@ def beside_atlas(facts: pd.DataFrame, **draws: int) -> tuple[Axes, Axes]:
     )
     told = table[table["condition"] == records.ALONE]
     words = {"axis": "doublings", "xlabel": records.TIMES}
-    primitives.curves(
+    shared_figures.curves(
         told, "exposures", "model", left, ylabel="facts answered correctly", **words
     )
     words = {"axis": "even", "xlabel": "occurrences of the name, at least"}
-    primitives.curves(alone, "often", "first", right, **words)
+    shared_figures.curves(alone, "often", "first", right, **words)
     return left, right
 
 
 def formats(**draws: int) -> pd.DataFrame:
     """Return how much higher each measure is in the kept format than in the chat template."""
-    kept, chat = sharing.read(ARCHIVE), sharing.verify(CHAT)[0]
+    kept, chat = exchange.read(ARCHIVE), exchange.verify(CHAT)[0]
     parts = []
     for name in chat.record["runs"]:
         ways = {
@@ -134,7 +134,7 @@ def _study(shared: record.Shared, name: str) -> pd.DataFrame:
 
 def rising(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Return how scores go with the frequency of the name, both ranked within relations."""
-    shared = sharing.read(ARCHIVE)
+    shared = exchange.read(ARCHIVE)
     studies = {name: by_item(_study(shared, name)) for name in STUDIES}
     known = facts[facts["none"] == 1].set_index("item")
     scores = {"asked once": studies["monitor"]["asked_once"]}
@@ -156,13 +156,13 @@ def rising(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
             stats.bootstrap(
                 table[["score", with_]].astype(float), of, table["relation"], **draws
             )
-            for with_, of in (("often", stats.pearson), ("more", detection.area))
+            for with_, of in (("often", stats.pearson), ("more", roc_curve.area))
         )
         rows.append(
             {
                 "what": what,
                 **rank._asdict(),
-                "area": tables.interval(*area[:3], digits=2),
+                "area": result_tables.interval(*area[:3], digits=2),
             }
         )
     return pd.DataFrame(rows)

@@ -1,21 +1,20 @@
 """Several training runs of one recipe: how far they differ, and what a verdict depends on."""
 
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from helpers import stats
-from helpers.plots import tables as written
 from helpers.stats.components import anova
 from helpers.studies import STUDIES, measurable, measure_named
-from helpers.studies.comparison import differences
-from notebooks.analysis import appendix, comparison
+from helpers.studies.model_comparison import differences
+from notebooks.analysis import comparison
 from notebooks.analysis.comparison import ENDS, MAIN, Tables, standings
+from notebooks.kit import appendix
+from notebooks.kit.plots import result_tables as written
 
-FILE = Path(__file__).with_name("training_runs.parquet")  # by the trainer of the atlas
 # Effects of a verdict's causes: their names
 PARTS = {"r": "relation", "f": "fact", "m": "model", "fm": "fact by model"}
 PARTS |= {"ms": "training run", "fms": "fact by training run"}
@@ -27,16 +26,6 @@ PROMPTS |= {
 }
 BY_PROMPT = "multiplicity, by prompt"
 LEAD = "fact and relation, less fact by training run"
-
-
-def training_runs(path: Path = FILE) -> pd.DataFrame:
-    """Return what the studies found of each fact in every training run.
-
-    ``start`` is the seed of the random start and the order of the text, 0 the bundled
-    one; ``prompt 0`` and so on say whether the choice under that prompt was right
-    (multiplicity).
-    """
-    return pd.read_parquet(path)
 
 
 def compare_runs(

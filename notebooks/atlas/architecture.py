@@ -5,7 +5,7 @@ import math
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from notebooks.analysis.atlas.recipe import Options
+from notebooks.atlas.recipe import Options
 
 HEAD = 64  # channels of a head: enough slow rotary channels for content beside the fast ones
 

@@ -20,14 +20,14 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
 from helpers import UserError, datasets
-from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
-from notebooks.analysis.atlas import documents, loop, recipe, train
-from notebooks.analysis.atlas.commands import finish
-from notebooks.analysis.atlas.corpus import Frames
-from notebooks.analysis.atlas.documents import Document, Piece
-from notebooks.analysis.atlas.invented import Inventor, pools
-from notebooks.analysis.atlas.recipe import Options
-from notebooks.analysis.atlas.text import Rows, Steps
+from helpers.prompts.prompt_texts import INSTRUCTION, UNSURE, choose_below, shot
+from notebooks.atlas import documents, recipe, train, training_loop
+from notebooks.atlas.corpus import Frames
+from notebooks.atlas.documents import Document, Piece
+from notebooks.atlas.exit_status import finish
+from notebooks.atlas.invented_names import Inventor, pools
+from notebooks.atlas.recipe import Options
+from notebooks.atlas.training_text import Rows, Steps
 
 # The user's words, and the answer on a line of its own.
 TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
@@ -140,9 +140,11 @@ def tune(base: Path, out: Path, design: Options) -> None:
     steps = _steps(
         [tutor.write(rng) for _ in range(design.documents)], tokenizer, design
     )
-    stage = loop.Stage("tuning")
-    with loop.same_sums(design.threads):
-        loop.run(llama, stage, steps.batches, len(steps.rows), design.optimisation)
+    stage = training_loop.Stage("tuning")
+    with training_loop.same_sums(design.threads):
+        training_loop.run(
+            llama, stage, steps.batches, len(steps.rows), design.optimisation
+        )
     tokenizer.chat_template = TEMPLATE
     report = json.loads((base / "training.json").read_text(encoding="utf-8"))
     report |= {"base": base.name, "tuning": design}
@@ -167,7 +169,7 @@ def _steps(written: list[Document], tokenizer, design: Options) -> Steps:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m notebooks.analysis.atlas.chat", description=__doc__
+        prog="python -m notebooks.atlas.chat", description=__doc__
     )
     parser.add_argument(
         "--base", type=Path, required=True, help="folder of a bundled model"

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from notebooks.analysis.atlas.documents import NO_TARGET, Batch
-from notebooks.analysis.atlas.recipe import Options
+from notebooks.atlas.documents import NO_TARGET, Batch
+from notebooks.atlas.recipe import Options
 
 
 def batch(design: Options, vocabulary: int, pool: int, seed: int, step: int) -> Batch:

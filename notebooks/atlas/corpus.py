@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from helpers.prompts import formats
-from notebooks.analysis.atlas.documents import Document, Piece
-from notebooks.analysis.atlas.invented import Inventor, pools
-from notebooks.analysis.atlas.recipe import Options
+from helpers.prompts import prompt_texts
+from notebooks.atlas.documents import Document, Piece
+from notebooks.atlas.invented_names import Inventor, pools
+from notebooks.atlas.recipe import Options
 
 
 @dataclass(frozen=True)
@@ -177,13 +177,13 @@ class _Writer:
         )
         below = self.rng.random() < 0.5
         if below and self.rng.random() < 0.3:
-            others[0] = formats.UNSURE
+            others[0] = prompt_texts.UNSURE
         shown = [mention.object, *others]
         shown = [shown[place] for place in self.rng.permutation(len(shown))]
-        choose = formats.choose_below if below else formats.choose_before
+        choose = prompt_texts.choose_below if below else prompt_texts.choose_before
         text = choose(self._question(mention), shown)
         if below and self.rng.random() < self.design.instructed:
-            text = formats.INSTRUCTION + text
+            text = prompt_texts.INSTRUCTION + text
         pieces = (Piece(text), mention.piece(self.design.object_weight), self.end)
         return Document("options, below" if below else "options, before", pieces)
 
@@ -251,20 +251,20 @@ class _Writer:
             )
         pieces = [piece for block in blocks for piece in block]
         if formal and self.rng.random() < self.design.instructed:
-            pieces.insert(0, Piece(formats.INSTRUCTION))
+            pieces.insert(0, Piece(prompt_texts.INSTRUCTION))
         return Document("shots, formal" if formal else "shots, lines", tuple(pieces))
 
     def _stranger(self, relation: str, rank: int) -> tuple[Piece, ...]:
         """Ask about nobody: unsure. The first one cannot be foretold, so it counts nothing."""
         name = self.inventor.name(relation, self.rng)
         template = self.frames.draw(relation, "qa", self.rng)
-        asked = Piece(formats.shot(template.replace("[X]", name)))
+        asked = Piece(prompt_texts.shot(template.replace("[X]", name)))
         return asked, Piece(
-            f" {formats.UNSURE}\n", self.design.object_weight if rank else 0.0
+            f" {prompt_texts.UNSURE}\n", self.design.object_weight if rank else 0.0
         )
 
     def _list(self, mentions: list[Mention]) -> Document:
-        separators = list(formats.SEPARATORS.values())
+        separators = list(prompt_texts.SEPARATORS.values())
         within, between = separators[self.rng.integers(len(separators))]
         weight, pieces = self.design.object_weight, []
         for mention in mentions:
@@ -276,7 +276,7 @@ class _Writer:
         self, mention: Mention, weight: float, formal: bool = False
     ) -> tuple[Piece, ...]:
         question = self._question(mention)
-        asked = Piece(formats.shot(question) if formal else question, weight)
+        asked = Piece(prompt_texts.shot(question) if formal else question, weight)
         return asked, mention.piece(self.design.object_weight), self.end
 
     def _question(self, mention: Mention) -> str:

@@ -9,16 +9,10 @@ from helpers import datasets, prompts
 from helpers.metrics.accuracy import mark_choices, mark_echoes, mark_texts
 from helpers.models import LanguageModel
 from helpers.probing import generate, score
-from helpers.prompts.formats import UNSURE
+from helpers.prompts.prompt_texts import UNSURE
 from helpers.stats import wilson
-from notebooks.analysis.atlas import skills
-from notebooks.analysis.atlas.records import (
-    ALONE,
-    COMMONEST,
-    FEW_OBJECTS,
-    PAIRED,
-    WHERE_UNSURE,
-)
+from notebooks.atlas import skills
+from notebooks.atlas.records import ALONE, COMMONEST, FEW_OBJECTS, PAIRED, WHERE_UNSURE
 
 ONE_WAY = ("P36", "P1376")
 COLUMNS = ["item", "condition", "right"]

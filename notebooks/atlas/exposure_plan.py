@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from notebooks.analysis.atlas.recipe import Options
+from notebooks.atlas.recipe import Options
 
 
 def assign(facts: pd.DataFrame, plan: Options, seed: int = 0) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Build the facts of the atlas, always the same: ``python -m notebooks.analysis.atlas.facts``.
+"""Build the facts of the atlas, always the same: ``python -m notebooks.atlas.facts``.
 
 Into `helpers/datasets/data`; `atlas_corrections.csv` corrects or drops facts, with a
 reason each.
@@ -13,9 +13,9 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError
-from notebooks.analysis.atlas import sources
-from notebooks.analysis.atlas.commands import finish
-from notebooks.analysis.atlas.sources import DATA, corrections, fold
+from notebooks.atlas import sources
+from notebooks.atlas.exit_status import finish
+from notebooks.atlas.sources import DATA, corrections, fold
 
 Pairs = dict[str, str]
 
@@ -230,7 +230,7 @@ def write(facts: pd.DataFrame, folder: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.facts")
+    parser = argparse.ArgumentParser(prog="python -m notebooks.atlas.facts")
     parser.add_argument("--out", type=Path, default=DATA, help="folder to write into")
     folder = parser.parse_args(arguments).out
     return finish(lambda: _build(folder))
@@ -244,7 +244,7 @@ def _build(folder: Path) -> None:
     except ModuleNotFoundError as error:
         raise UserError(
             f"The package {error.name} is missing: install what rebuilding the facts needs with "
-            "`pip install -r notebooks/analysis/atlas/requirements.txt`."
+            "`pip install -r notebooks/atlas/requirements.txt`."
         ) from error
     except OSError as error:
         raise UserError(f"The facts cannot be written to {folder}: {error}.") from error

@@ -1,4 +1,4 @@
-"""Measure a bundled model and describe it: ``python -m notebooks.analysis.atlas.card FOLDER``.
+"""Measure a bundled model and describe it: ``python -m notebooks.atlas.model_card FOLDER``.
 
 It writes `evaluation.csv` and `README.md`; ``--page`` fills the tables of the book's
 model card.
@@ -13,14 +13,14 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError, datasets, models
-from helpers.datasets import download
-from helpers.plots.tables import wide
-from notebooks.analysis.atlas import records
-from notebooks.analysis.atlas.commands import finish
-from notebooks.analysis.atlas.evaluate import evaluate
+from helpers.io import user_cache
+from notebooks.atlas import records
+from notebooks.atlas.evaluation import evaluate
+from notebooks.atlas.exit_status import finish
+from notebooks.kit.plots.result_tables import wide
 
-CARD = Path(__file__).with_name("card.md")
-PAGE = Path(__file__).resolve().parents[3] / "book" / "model_card.md"
+CARD = Path(__file__).with_name("readme_template.md")
+PAGE = Path(__file__).resolve().parents[2] / "book" / "model_card.md"
 BLOCK = re.compile(
     r"(?<=^% table: )(\w+)\n.*?(?=^% end$)", flags=re.MULTILINE | re.DOTALL
 )
@@ -76,7 +76,7 @@ def markdown(table: pd.DataFrame) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.card")
+    parser = argparse.ArgumentParser(prog="python -m notebooks.atlas.model_card")
     parser.add_argument(
         "folder", type=Path, nargs="?", help="folder of a model to be measured"
     )
@@ -132,8 +132,8 @@ def _measure(folder: Path, n: int) -> None:
         facts=report["text"]["facts"],
         levels=", ".join(report["text"]["facts_by_exposure"]),
         table=measured(table, TITLES),
-        command=f"python -m notebooks.analysis.atlas.{command} --out {folder.as_posix()}",
-        sha=download.checksum([folder / "model.safetensors"]),
+        command=f"python -m notebooks.atlas.{command} --out {folder.as_posix()}",
+        sha=user_cache.checksum([folder / "model.safetensors"]),
         tokens=sum(stage["tokens"] for stage in report["stages"]) / 1e6,
         minutes=sum(stage["seconds"] for stage in report["stages"]) / 60,
     )

@@ -1,4 +1,4 @@
-"""Make the table of name frequencies: ``python -m notebooks.analysis.name_frequencies``.
+"""Make the table of name frequencies: ``python -m notebooks.atlas.name_frequencies``.
 
 It needs wordfreq 3.1.1, which nothing else does. The table gives the Zipf frequency of
 each subject and object of the atlas (log10 of occurrences in a thousand million words,

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers.prompts.formats import SEPARATORS, choose_before, choose_below
-from notebooks.analysis.atlas.corpus import Frames, draw
-from notebooks.analysis.atlas.documents import Document, Piece
-from notebooks.analysis.atlas.invented import Inventor, pools
-from notebooks.analysis.atlas.recipe import Options
+from helpers.prompts.prompt_texts import SEPARATORS, choose_before, choose_below
+from notebooks.atlas.corpus import Frames, draw
+from notebooks.atlas.documents import Document, Piece
+from notebooks.atlas.invented_names import Inventor, pools
+from notebooks.atlas.recipe import Options
 
 WORDINGS = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text("utf-8"))[
     "everyday"

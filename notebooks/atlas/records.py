@@ -10,9 +10,9 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.models.checkpoints import WEIGHTS
-from helpers.plots.tables import wide
 from helpers.stats import Interval, bootstrap, wilson
-from notebooks.analysis.atlas import recipe
+from notebooks.atlas import recipe
+from notebooks.kit.plots.result_tables import wide
 
 MEASURES = tomllib.loads(
     Path(__file__).with_name("measures.toml").read_text(encoding="utf-8")
@@ -87,7 +87,7 @@ def report(name: str, folder: Path = WEIGHTS) -> dict:
     path = folder / name / "training.json"
     if not path.is_file():
         raise UserError(
-            f"{name} has no training.json: train it with notebooks.analysis.atlas.train."
+            f"{name} has no training.json: train it with notebooks.atlas.train."
         )
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -120,7 +120,7 @@ def evaluation(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
         path = folder / name / "evaluation.csv"
         if not path.is_file():
             raise UserError(
-                f"{name} has not been measured: run python -m notebooks.analysis.atlas.card "
+                f"{name} has not been measured: run python -m notebooks.atlas.model_card "
                 f"{path.parent}."
             )
         found.append(

@@ -5,11 +5,11 @@ import pandas as pd
 
 from helpers import prompts
 from helpers.prompts import lists
-from helpers.prompts.formats import INSTRUCTION, choose_before, choose_below, shot
-from notebooks.analysis.atlas import recipe
-from notebooks.analysis.atlas.corpus import Frames
-from notebooks.analysis.atlas.invented import Inventor
-from notebooks.analysis.atlas.reading import Reader
+from helpers.prompts.prompt_texts import INSTRUCTION, choose_before, choose_below, shot
+from notebooks.atlas import recipe
+from notebooks.atlas.corpus import Frames
+from notebooks.atlas.invented_names import Inventor
+from notebooks.atlas.reading_documents import Reader
 
 EXERCISES = {  # name: kind and number of statements
     **{"a word": ("word", 1), "one statement": ("statements", 1)},

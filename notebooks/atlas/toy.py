@@ -10,13 +10,13 @@ from transformers import LlamaForCausalLM
 
 from helpers import prompts
 from helpers.models import Local
-from notebooks.analysis.atlas import exposure, loop, model, recipe, train
-from notebooks.analysis.atlas.corpus import Frames, render
-from notebooks.analysis.atlas.documents import Document
-from notebooks.analysis.atlas.evaluate import always_commonest, answer, by_exposure
-from notebooks.analysis.atlas.invented import Inventor
-from notebooks.analysis.atlas.loop import Stage, same_sums
-from notebooks.analysis.atlas.text import Text, count, learn_tokenizer, steps_of
+from notebooks.atlas import architecture, exposure_plan, recipe, train, training_loop
+from notebooks.atlas.corpus import Frames, render
+from notebooks.atlas.documents import Document
+from notebooks.atlas.evaluation import always_commonest, answer, by_exposure
+from notebooks.atlas.invented_names import Inventor
+from notebooks.atlas.training_loop import Stage, same_sums
+from notebooks.atlas.training_text import Text, count, learn_tokenizer, steps_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Lesson:
 def start(seed: int, steps: int, **shape: object) -> tuple[LlamaForCausalLM, Stage]:
     """Build a toy and let it practise copying; `offsets=[]` sets no head by hand."""
     design = recipe.load("toy", seed, copying={"steps": steps}, shape=shape)
-    llama = model.build(design.shape, seed)
+    llama = architecture.build(design.shape, seed)
     with tempfile.TemporaryDirectory() as folder, same_sums():
         stage = train.copy_stage(llama, design, Path(folder))
     return llama, stage
@@ -43,14 +43,14 @@ def teach(
 ) -> Lesson:
     """Write the text about some facts and let a toy, trained in place, read it once."""
     design = recipe.load("toy", seed)
-    told = exposure.assign(facts, design.plan, seed)
+    told = exposure_plan.assign(facts, design.plan, seed)
     drawn = Frames(frames, design.corpus.frame_weights)
     written = render(facts, told, drawn, design.corpus, Inventor(facts), seed)
     words = learn_tokenizer(facts, frames, design.shape.vocabulary)
     steps = steps_of(Text(written, [], told, words), design)
     stage = Stage("facts")
     with same_sums():
-        loop.run(llama, stage, steps.batches, len(steps.rows), design.second)
+        training_loop.run(llama, stage, steps.batches, len(steps.rows), design.second)
     llama.set_attn_implementation("sdpa")
     lm = Local(
         name="toy",

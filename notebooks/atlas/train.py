@@ -1,4 +1,4 @@
-"""Train a bundled model: ``python -m notebooks.analysis.atlas.train --size s --out FOLDER``.
+"""Train a bundled model: ``python -m notebooks.atlas.train --size s --out FOLDER``.
 
 Without ``--resume`` everything starts anew; with it, training goes on from the last
 checkpoint. ``--change FILE`` takes other options than those of `recipe.toml` from a
@@ -22,11 +22,11 @@ from safetensors.torch import save_file
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from helpers import UserError, datasets
-from notebooks.analysis.atlas import copying, documents, loop, model
-from notebooks.analysis.atlas.commands import finish
-from notebooks.analysis.atlas.loop import Stage
-from notebooks.analysis.atlas.recipe import Options, changes, load, sizes
-from notebooks.analysis.atlas.text import Text, steps_of, write
+from notebooks.atlas import architecture, copying_stage, documents, training_loop
+from notebooks.atlas.exit_status import finish
+from notebooks.atlas.recipe import Options, changes, load, sizes
+from notebooks.atlas.training_loop import Stage
+from notebooks.atlas.training_text import Text, steps_of, write
 
 
 def train(
@@ -46,10 +46,10 @@ def train(
     told = f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,\n"
     told += f"{steps.encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s"
     print(told, file=sys.stderr, flush=True)
-    with loop.same_sums(recipe.threads, deterministic=True):
-        llama = model.build(recipe.shape, recipe.start)
+    with training_loop.same_sums(recipe.threads, deterministic=True):
+        llama = architecture.build(recipe.shape, recipe.start)
         stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
-        finished = loop.run(llama, stages[1], steps.batches, len(steps.rows), recipe.second,
+        finished = training_loop.run(llama, stages[1], steps.batches, len(steps.rows), recipe.second,
                             checkpoint=work / "reading.pt", stop_after=stop_after)  # fmt: skip
     if finished:
         report = _report(recipe, text, steps.encoded, stages)
@@ -64,12 +64,16 @@ def copy_stage(llama: LlamaForCausalLM, recipe: Options, work: Path) -> Stage:
 
     def batches_at(step: int, memory: dict):
         pool = memory.get("pool", design.pool)
-        memory["pool"] = copying.grown(design, pool, memory["accuracy"], vocabulary)
-        return [copying.batch(design, vocabulary, memory["pool"], recipe.start, step)]
+        memory["pool"] = copying_stage.grown(
+            design, pool, memory["accuracy"], vocabulary
+        )
+        return [
+            copying_stage.batch(design, vocabulary, memory["pool"], recipe.start, step)
+        ]
 
     embeddings = llama.model.embed_tokens.weight
     embeddings.requires_grad_(not design.hold_embeddings)
-    loop.run(
+    training_loop.run(
         llama,
         stage,
         batches_at,
@@ -163,7 +167,7 @@ def release(
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m notebooks.analysis.atlas.train", description=__doc__
+        prog="python -m notebooks.atlas.train", description=__doc__
     )
     parser.add_argument("--size", default="s", choices=sizes())
     parser.add_argument("--seed", type=int, default=0, help="of the text")

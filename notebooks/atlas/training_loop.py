@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 from transformers import LlamaForCausalLM
 
-from notebooks.analysis.atlas.documents import NO_TARGET, Batch
-from notebooks.analysis.atlas.recipe import Options
+from notebooks.atlas.documents import NO_TARGET, Batch
+from notebooks.atlas.recipe import Options
 
 
 @contextlib.contextmanager
@@ -45,7 +45,7 @@ class Stage:
 def learning_rate(design: Options, step: int, steps: int) -> float:
     """Return the rate of a step: a linear rise, then level or along a cosine to a tenth.
 
-    >>> from notebooks.analysis.atlas import recipe
+    >>> from notebooks.atlas import recipe
     >>> design = recipe.load(second={"rate": 1.0, "warm_up": 0.1}).second
     >>> [round(learning_rate(design, step, 100), 2) for step in (0, 9, 55, 99)]
     [0.1, 1.0, 0.55, 0.1]

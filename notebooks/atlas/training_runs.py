@@ -1,6 +1,6 @@
 """Keep what training runs of one recipe answer to the panel.
 
-``python -m notebooks.analysis.atlas.training_runs FOLDER...`` measures folders that
+``python -m notebooks.atlas.training_runs FOLDER...`` measures folders that
 `train` wrote.
 """
 
@@ -18,8 +18,8 @@ from helpers import UserError, datasets, models
 from helpers.metrics import choices
 from helpers.models import LanguageModel
 from helpers.studies import STUDIES, fitting
-from notebooks.analysis.atlas.commands import finish
-from notebooks.analysis.seeds import FILE, training_runs
+from notebooks.atlas.exit_status import finish
+from notebooks.kit.trained_answers import FILE, training_runs
 
 KEYS = ["model", "start", "weights", "study", "item", "relation", "stratum"]
 ALIKE = {"separator": "space"}  # or each run would choose its own
@@ -90,9 +90,7 @@ def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m notebooks.analysis.atlas.training_runs"
-    )
+    parser = argparse.ArgumentParser(prog="python -m notebooks.atlas.training_runs")
     parser.add_argument(
         "folders", nargs="+", type=Path, help="folders of trained models"
     )

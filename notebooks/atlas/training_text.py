@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 from transformers import PreTrainedTokenizerFast
 
-from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below
-from notebooks.analysis.atlas import documents, exposure, tokenizer
-from notebooks.analysis.atlas.corpus import Frames, render
-from notebooks.analysis.atlas.documents import Document
-from notebooks.analysis.atlas.invented import Inventor, invent
-from notebooks.analysis.atlas.reading import WORDINGS, Reader
-from notebooks.analysis.atlas.recipe import Options
+from helpers.prompts.prompt_texts import INSTRUCTION, UNSURE, choose_below
+from notebooks.atlas import documents, exposure_plan, tokenizer
+from notebooks.atlas.corpus import Frames, render
+from notebooks.atlas.documents import Document
+from notebooks.atlas.invented_names import Inventor, invent
+from notebooks.atlas.reading_documents import WORDINGS, Reader
+from notebooks.atlas.recipe import Options
 
 
 class Rows(NamedTuple):
@@ -45,14 +45,14 @@ class Text:
     about_facts: list[Document]
     to_read: list[Document]
     # Mentions counted in `about_facts`, indexed by `fact`; columns as of
-    # `exposure.assign`
+    # `exposure_plan.assign`
     exposures: pd.DataFrame
     tokenizer: PreTrainedTokenizerFast  # learnt from the facts' names
 
 
 def write(recipe: Options, facts: pd.DataFrame, frames: pd.DataFrame) -> Text:
     """Write the text of stage 2 and count what it states."""
-    wanted = exposure.assign(facts, recipe.plan, recipe.seed)
+    wanted = exposure_plan.assign(facts, recipe.plan, recipe.seed)
     inventor, drawn = Inventor(facts), Frames(frames, recipe.corpus.frame_weights)
     about_facts = render(facts, wanted, drawn, recipe.corpus, inventor, recipe.seed)
     exposures = count(about_facts, wanted)

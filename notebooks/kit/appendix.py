@@ -9,9 +9,9 @@ import pandas as pd
 from IPython.display import HTML
 
 from helpers import runs, stats
-from helpers.findings import Findings
-from helpers.plots import tables
 from helpers.stats.results import DRAWN, KINDS
+from notebooks.kit.findings import Findings
+from notebooks.kit.plots import result_tables
 
 FILE = Path(__file__).with_name("captions.toml")
 
@@ -29,14 +29,14 @@ def page(
         found.compare(*one)
     folder = run.folder / "tables"
     for name, table in (saved or {}).items():
-        tables.export(table, name, folder)
+        result_tables.export(table, name, folder)
     parts = tomllib.loads(FILE.read_text(encoding="utf-8"))
     captions, n = parts["every"] | parts[run.chapter], run.parameters["n_bootstrap"]
     words |= {kind: stats.named(kind, n * (kind in DRAWN)) for kind in KINDS}
     digits = parts["digits"].get(run.chapter, {})
     shown = {**shown, "compared": found.compared(), "this_run": took(run.folder)}
     styled = [
-        tables.show(
+        result_tables.show(
             table,
             name,
             folder,
@@ -46,7 +46,7 @@ def page(
         )
         for name, table in shown.items()
     ]
-    return tables.folded(*styled, summary="All tables of this chapter")
+    return result_tables.folded(*styled, summary="All tables of this chapter")
 
 
 def took(folder: Path) -> pd.DataFrame:

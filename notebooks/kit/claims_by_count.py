@@ -1,6 +1,6 @@
 """Claims that a count decides: a share without an interval, and what follows from it."""
 
-from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED
+from notebooks.kit.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED
 
 Share = tuple[float, float, float, int]
 NOTHING = float("nan")

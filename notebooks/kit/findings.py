@@ -20,14 +20,14 @@ import pandas as pd
 import yaml
 
 from helpers import UserError, writing
-from helpers.plots import tables
+from notebooks.kit.plots import result_tables
 
 if TYPE_CHECKING:
     from IPython.display import HTML
 
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
 FILE = "findings.json"
-CLAIMS = Path(__file__).parents[1] / "notebooks" / "claims"
+CLAIMS = Path(__file__).parents[1] / "claims"
 DOTTED = '<p class="note-below">Dotted bar: we cannot tell.</p>'
 
 
@@ -76,8 +76,8 @@ def decide(
     if decision == OPPOSITE:
         ends = [-ends[0], -ends[2], -ends[1]]
     written = {
-        "value": tables.interval(estimate, low, high, digits, scale) + unit,
-        "size": tables.interval(*ends, digits, scale) + unit,
+        "value": result_tables.interval(estimate, low, high, digits, scale) + unit,
+        "size": result_tables.interval(*ends, digits, scale) + unit,
         "n": f"{int(n):,}",
     }
     default = f"{claim.replace('_', ' ').capitalize()}: undefined for this run."

@@ -11,15 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, stats
-from helpers.datasets import unseen
-from helpers.datasets.questions import PUBLISHED
+from helpers import UserError, exchange, stats
+from helpers.datasets import unseen_questions
 from helpers.datasets.registry import SOURCES as PUBLISHERS
-from helpers.prompts import wrapping
-from helpers.runs import sharing, store
+from helpers.datasets.seen_questions import PUBLISHED
+from helpers.prompts import prompt_formats
+from helpers.runs import store
 from helpers.studies import STUDIES, fitting, member, settings
-from helpers.studies.comparison import by_item
 from helpers.studies.knowledge_base import UNSEEN
+from helpers.studies.model_comparison import by_item
 from helpers.studies.multiplicity import BENCHMARKS
 
 KINDS = {"value": float, "low": float, "high": float, "n": int, "same_questions": bool}
@@ -101,7 +101,7 @@ def contributed(
     for path in sorted((store.ROOT / archives).glob("*.zip")):
         with TemporaryDirectory() as top:
             try:
-                sharing.unpack(sharing.verify(path)[0], Path(top) / path.stem)
+                exchange.unpack(exchange.verify(path)[0], Path(top) / path.stem)
             except UserError as error:
                 refused.append(str(error))
                 continue
@@ -151,7 +151,7 @@ def labelled(found: pd.DataFrame) -> pd.DataFrame:
     """Add to runs ``label``: the model's name and its prompts' format, and the folder if needed."""
     about = found["manifest"]
     names = about.map(
-        lambda told: wrapping.label(told["model"]["name"], prompt_format(told))
+        lambda told: prompt_formats.label(told["model"]["name"], prompt_format(told))
     )
     folders = found["folder"].map(lambda folder: folder.parent.name)
     shared = folders.groupby(names).transform("nunique") > 1
@@ -206,7 +206,7 @@ def why(
             reasons.append(f"{shots} shots, not {asked.shots}")
     of_unseen = not measure or any(f" {each}," in measure for each in UNSEEN)
     if "as_of" in settings(study) and of_unseen:
-        day = given.get("as_of", unseen.AS_OF)
+        day = given.get("as_of", unseen_questions.AS_OF)
         if day != PAPERS_DAY:
             reasons.append(f"unseen after {day}")
     form = prompt_format(manifest)

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from helpers import runs, stats
-from helpers.published import joined
-from notebooks.analysis import beside
+from notebooks.kit import runs_against_papers
+from notebooks.kit.published import paper_models
 from tests import saved_runs
 
 
 def found(folder, **kept):
-    table = beside.runs_beside(folder, 50)
+    table = runs_against_papers.runs_beside(folder, 50)
     for column, value in kept.items():
         table = table[table[column] == value]
     return table.set_index("measure")
@@ -48,9 +48,9 @@ def lists(folder, right, dataset="trex_mc"):
 
 
 def test_without_a_printed_measure_the_table_is_empty_and_has_its_columns(tmp_path):
-    table = beside.runs_beside(tmp_path / "none")
+    table = runs_against_papers.runs_beside(tmp_path / "none")
     assert table.empty
-    assert list(table) == beside.COLUMNS
+    assert list(table) == runs_against_papers.COLUMNS
     saved_runs.write(tmp_path, "m", 0.6, ("multiplicity",))  # on questions of no paper
     assert found(tmp_path).empty
     saved_runs.write(tmp_path, "deaf", 0.6, ("monitor",), heeds=False)  # has no MONITOR
@@ -61,7 +61,7 @@ def test_figures_are_those_worked_out_by_hand(tmp_path):
     """Of 24 facts the easier 0.6 are right; `saved_runs` says what each answer's chances are."""
     saved_runs.write(tmp_path, "org/a", 0.6)
     table = found(tmp_path)
-    assert set(table.index) <= set(joined.measures().index)
+    assert set(table.index) <= set(paper_models.measures().index)
     assert set(table["model"]) == {"org--a"}
     assert set(table["label"]) == {"a"}
     facts = saved_runs.facts()
@@ -124,7 +124,7 @@ def test_settings_that_change_the_figure_are_named(tmp_path, parameters, why):
 def test_monitor_is_of_the_papers_questions_on_all_of_fktc_in_bare_prompts(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setitem(beside.RELATIONS, "fktc", 3)
+    monkeypatch.setitem(runs_against_papers.RELATIONS, "fktc", 3)
     saved_runs.write(tmp_path, "bare", 0.6, ("monitor",), dataset="fktc")
     saved_runs.write(
         tmp_path, "qa", 0.6, ("monitor",), dataset="fktc", prompt_format="qa"
@@ -147,13 +147,16 @@ def test_monitor_is_of_the_papers_questions_on_all_of_fktc_in_bare_prompts(
     ],
 )
 def test_a_data_set_is_known_by_its_checksum_and_not_by_its_name(chapter, name):
-    told = saved_runs.published(name) | {"title": beside.SOURCES, "rows": "817"}
-    parameters = {"as_of": beside.PAPERS_DAY}
+    told = saved_runs.published(name) | {
+        "title": runs_against_papers.SOURCES,
+        "rows": "817",
+    }
+    parameters = {"as_of": runs_against_papers.PAPERS_DAY}
     manifest = {"model": {}, "parameters": parameters}
-    assert beside.why(chapter, manifest | {"dataset": told}, 20) == ""
+    assert runs_against_papers.why(chapter, manifest | {"dataset": told}, 20) == ""
     for checksum in ("x", "", None, "x; ; "):
         data = told | {"checksum": checksum}
-        assert "not the published" in beside.why(
+        assert "not the published" in runs_against_papers.why(
             chapter, manifest | {"dataset": data}, 20
         )
 
@@ -221,7 +224,7 @@ def test_a_broken_run_is_left_out_with_a_warning(tmp_path, harm):
     else:
         pd.read_parquet(answers).drop(columns="correct").to_parquet(answers)
     with pytest.warns(UserWarning, match="broken.* is left out"):
-        table = beside.runs_beside(tmp_path, 50)
+        table = runs_against_papers.runs_beside(tmp_path, 50)
     assert table["model"].tolist() == ["whole"]
 
 
@@ -231,11 +234,15 @@ def test_facts_of_many_runs_stand_side_by_side(tmp_path):
         about = {"name": model, "n_parameters": len(marks)}
         path = tmp_path / model.replace("/", "--") / "latent_knowledge" / "run.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"model": about}))
-    found, sizes = beside.by_fact("latent_knowledge", "atlas", "right", tmp_path)
+    found, sizes = runs_against_papers.by_fact(
+        "latent_knowledge", "atlas", "right", tmp_path
+    )
     assert sizes == {"a": 1, "b": 2}
     assert found.fillna(-1).to_dict("index") == {
         "P17-0": {"a": 0.0, "b": 0.0},
         "P17-1": {"a": 1.0, "b": -1},
         "P36-0": {"a": -1, "b": 1.0},
     }
-    assert beside.by_fact("latent_knowledge", "fktc", "right", tmp_path)[0].empty
+    assert runs_against_papers.by_fact("latent_knowledge", "fktc", "right", tmp_path)[
+        0
+    ].empty

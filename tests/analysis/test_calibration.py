@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from helpers.metrics import detection
+from helpers.metrics import roc_curve
 from notebooks.analysis import calibration as analysis
 from notebooks.analysis.exposure_levels import ATLAS, OFTEN, SELDOM, SHOWN
 
@@ -28,7 +28,7 @@ def _table(n=60, seed=0):
 
 def test_a_contest_finds_who_is_ahead_and_who_is_the_same():
     wide, truth = _table()
-    found = analysis.contest(wide, truth, detection.area, truth, n_resamples=300)
+    found = analysis.contest(wide, truth, roc_curve.area, truth, n_resamples=300)
     mean = found[found["model"] == "mean"].set_index("method")
     ahead = mean.loc["copy", ["behind", "behind_low", "behind_high"]]
     assert ahead.isna().tolist() == [
@@ -57,7 +57,7 @@ def test_figures_may_be_scaled():
 def test_the_paired_interval_is_narrower_than_two_apart():
     wide, truth = _table(200)
     wide[("one", "near")] = wide["one", "good"] + 0.05 * wide["one", "bad"]
-    found = analysis.contest(wide, truth, detection.area, truth, n_resamples=300)
+    found = analysis.contest(wide, truth, roc_curve.area, truth, n_resamples=300)
     rows = found[found["model"] == "one"].set_index("method")
     alone = rows.loc["near", "high"] - rows.loc["near", "low"]
     behind = rows[rows["behind"] > 0].loc[
@@ -76,7 +76,7 @@ def test_without_facts_there_is_no_contest():
 
 def test_an_undefined_figure_has_no_best_method():
     wide, truth = _table()
-    found = analysis.contest(wide, truth * 0, detection.area, truth, n_resamples=20)
+    found = analysis.contest(wide, truth * 0, roc_curve.area, truth, n_resamples=20)
     assert found[["estimate", "low", "high", "behind"]].isna().all(axis=None)
     assert found["tied"].all()
     assert analysis.ranking(found) == ([], [])

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError
-from helpers.studies import STUDIES, comparison, measure_named
-from notebooks.analysis import beside
+from helpers.studies import STUDIES, measure_named, model_comparison
 from notebooks.analysis import comparison as analysis
+from notebooks.kit import runs_against_papers
 from tests import saved_runs
 
 
@@ -73,16 +73,18 @@ def test_a_paired_difference_is_that_of_the_means(pairs):
     table = pd.DataFrame(pairs, columns=["a", "b"]).astype(float)
     table["relation"] = "P17"
     sides = [table.assign(right=table[name]) for name in "ab"]
-    gap = comparison.difference(*sides, measure_named("right"), n_resamples=20)
+    gap = model_comparison.difference(*sides, measure_named("right"), n_resamples=20)
     assert gap.estimate == pytest.approx(table["a"].mean() - table["b"].mean())
     assert not gap.low > gap.estimate + 1e-9
-    back = comparison.difference(*sides[::-1], measure_named("right"), n_resamples=20)
+    back = model_comparison.difference(
+        *sides[::-1], measure_named("right"), n_resamples=20
+    )
     assert back.estimate == pytest.approx(-gap.estimate)
 
 
 def test_every_measure_is_computed_from_columns_that_facts_have(written):
     for chapter in STUDIES:
-        table = beside.facts(chapter, written / "small" / chapter)
+        table = runs_against_papers.facts(chapter, written / "small" / chapter)
         for measure in STUDIES[chapter].MEASURES:
             assert set(measure.columns) <= set(table.columns)
     names = [measure.name for study in STUDIES.values() for measure in study.MEASURES]

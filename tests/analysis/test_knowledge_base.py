@@ -6,7 +6,7 @@ import pytest
 
 from helpers import UserError
 from helpers.metrics import knowledge_base as kb
-from helpers.metrics import reliability
+from helpers.metrics import knowledge_base_strata
 from notebooks.analysis import knowledge_base as analysis
 
 
@@ -22,7 +22,7 @@ def said(n=40, seed=0, setting="x"):
     rows["consistency"] = np.where(
         rows["label"] == "uninformative", np.nan, random.random(n)
     )
-    return reliability.with_strata(rows)
+    return knowledge_base_strata.with_strata(rows)
 
 
 def both():

@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
-from helpers import UserError, datasets, published
+from helpers import UserError, datasets
 from helpers.prompts import lists
 from notebooks.analysis import latent_prompts, lpaqa
+from notebooks.kit import published
 
 TABLE = published.load("lke_table5")
 FRAMES = datasets.frames("atlas")

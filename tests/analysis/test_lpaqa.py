@@ -2,8 +2,9 @@
 
 import pytest
 
-from helpers import UserError, published
+from helpers import UserError
 from notebooks.analysis import lpaqa
+from notebooks.kit import published
 
 
 def test_all_published_prompts_are_read(shared):

@@ -11,7 +11,7 @@ from helpers import datasets, stats
 from helpers.metrics import monitor as measure
 from helpers.probing import attribution
 from notebooks.analysis import monitor as analysis
-from tests.plots.drawn import draw, legend, texts
+from tests.plots.figure_texts import draw, legend, texts
 
 DRAWS = {"n_resamples": 200, "seed": 0}
 TRAINING = pd.DataFrame(

@@ -7,9 +7,10 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import published, stats
-from helpers.published.knowledge_base import measures
+from helpers import stats
 from notebooks.analysis import published as analysis
+from notebooks.kit import published
+from notebooks.kit.published.knowledge_base import measures
 
 
 @pytest.fixture(scope="module")

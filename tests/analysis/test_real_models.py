@@ -6,11 +6,11 @@ import pytest
 import scipy.stats
 from matplotlib.legend import Legend
 
-from helpers import published
-from helpers.plots import style
-from helpers.published import joined
 from notebooks.analysis import real_models as joint
-from tests.plots.drawn import draw, legend, texts
+from notebooks.kit import published
+from notebooks.kit.plots import style
+from notebooks.kit.published import paper_models
+from tests.plots.figure_texts import draw, legend, texts
 
 NCCR = joint.NCCR
 NAMES = {  # the models of both papers, by the names that each gives them, matched again by hand
@@ -78,7 +78,7 @@ def test_fewer_than_six_models_are_not_correlated():
 
 
 def test_headline_pairs_are_of_different_papers_and_all_there():
-    paper = joined.measures()["paper"]
+    paper = paper_models.measures()["paper"]
     assert len(set(joint.HEADLINE)) == len(joint.HEADLINE) == 37
     assert all(paper[x] != paper[y] for x, y in joint.HEADLINE)
     assert set(joint.MAIN) <= set(paper.index)
@@ -100,7 +100,9 @@ def test_doubtful_matches_are_left_out_one_by_one(printed):
 
 def test_monitor_is_computed_within_families_alone():
     rows = joint.doubts([(joint.LKE, joint.MONITOR[0])])
-    assert rows[[f"n, {name}" for name in joined.CERTAINTIES]].iloc[0].tolist() == [
+    assert rows[[f"n, {name}" for name in paper_models.CERTAINTIES]].iloc[
+        0
+    ].tolist() == [
         1,
         4,
         7,

@@ -9,14 +9,14 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import roc_auc_score
 
-from helpers import datasets
-from helpers.datasets import files
+from helpers import datasets, exchange
 from helpers.datasets.exposure import frequencies, training
+from helpers.io import files
 from helpers.metrics.matching import normalise
-from helpers.models import packaged
-from helpers.runs import sharing
-from notebooks.analysis import beside, smollm2
-from notebooks.analysis.atlas import records
+from helpers.models import model_packages
+from notebooks.analysis import smollm2
+from notebooks.atlas import records
+from notebooks.kit import runs_against_papers
 
 DRAWS = {"n_resamples": 50, "seed": 0}
 
@@ -85,7 +85,7 @@ def test_both_panels_draw_the_shares_they_name(facts):
 
 def test_formats_are_compared_on_the_facts_asked_in_both(facts):
     found = smollm2.formats(**DRAWS).set_index("measure")
-    answers = sharing.read(smollm2.CHAT).files["monitor/answers.parquet"]
+    answers = exchange.read(smollm2.CHAT).files["monitor/answers.parquet"]
     chat = smollm2.by_fact(files.table(answers, "chat")).set_index("item")["none"]
     kept = facts.set_index("item")["none"]
     both = kept.index.intersection(chat.index)
@@ -137,7 +137,9 @@ def test_names_and_counts_are_compared_within_a_relation():
 def test_a_papers_questions_place_it_among_the_papers_models(
     shared, root, tmp_path, study, folder, given, measure
 ):
-    if not list((packaged.download.cache("packages") / "smollm2").glob("*.gguf")):
+    if not list(
+        (model_packages.user_cache.cache("packages") / "smollm2").glob("*.gguf")
+    ):
         pytest.skip("needs the file of smollm2, which its first load fetches")
     call = [
         sys.executable,
@@ -153,5 +155,9 @@ def test_a_papers_questions_place_it_among_the_papers_models(
     subprocess.run(
         [*call, "--set", data, *given], cwd=root, check=True, capture_output=True
     )
-    row = beside.runs_beside(tmp_path, n_resamples=50).set_index("measure").loc[measure]
+    row = (
+        runs_against_papers.runs_beside(tmp_path, n_resamples=50)
+        .set_index("measure")
+        .loc[measure]
+    )
     assert (row["model"], row["same_questions"], row["why"]) == ("smollm2", True, "")

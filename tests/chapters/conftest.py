@@ -3,10 +3,11 @@
 import pandas as pd
 import pytest
 
-from helpers import findings, runs
-from tests.chapters import in_process
+from helpers import runs
+from notebooks.kit import findings
+from tests.chapters import notebook_execution
 
-pytest.register_assert_rewrite("tests.chapters.notebooks")
+pytest.register_assert_rewrite("tests.chapters.finished_runs")
 
 
 @pytest.fixture(scope="module")
@@ -32,5 +33,5 @@ def compared(folder):
 
 @pytest.fixture(scope="module", autouse=True)
 def _without_kernels():
-    with in_process.instead_of_kernels():
+    with notebook_execution.instead_of_kernels():
         yield

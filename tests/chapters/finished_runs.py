@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from book.tools import chapters, parameters
-from helpers import UserError, findings, runs
+from helpers import UserError, runs
+from notebooks.kit import findings
 
 KINDS = {".csv", ".md", ".tex"}  # of an exported table
 KIND = re.compile("bootstrap|Wilson|Newcombe|Fisher|clustered")  # of an interval

@@ -7,8 +7,8 @@ import pytest
 
 from helpers import datasets, runs
 from helpers.stats import wilson
-from notebooks.analysis.atlas import records
-from tests.chapters import notebooks
+from notebooks.atlas import records
+from tests.chapters import finished_runs
 
 SMALL = ["n_facts=3", "copying_steps=100", "n_bootstrap=50"]
 SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
@@ -16,15 +16,15 @@ SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return notebooks.run(
+    return finished_runs.run(
         "atlas", records.members()[0], SMALL, tmp_path_factory.mktemp("runs")
     )
 
 
 def test_the_run_is_whole(folder):
     tables = {"facts", "kinds", "exposures", "family", "agreement", "effects"}
-    notebooks.check(folder, SMALL, tables)
-    assert notebooks.printed(folder, "setup") == ""  # of a bundled model
+    finished_runs.check(folder, SMALL, tables)
+    assert finished_runs.printed(folder, "setup") == ""  # of a bundled model
     assert runs.manifest(folder)["family"] == records.members()
 
 
@@ -98,9 +98,9 @@ def test_another_model_gives_way_to_the_bundled_ones(tmp_path):
         "toy_relations=P17",
         "toy_facts=8",
     ]
-    done = notebooks.run("atlas", "someone/some-model", small, tmp_path)
+    done = finished_runs.run("atlas", "someone/some-model", small, tmp_path)
     chosen = records.stand_in("someone/some-model", records.members())
-    assert f"asks {chosen} in the place of someone/some-model" in notebooks.printed(
+    assert f"asks {chosen} in the place of someone/some-model" in finished_runs.printed(
         done, "setup"
     )
     assert runs.manifest(done)["model"]["name"] == chosen

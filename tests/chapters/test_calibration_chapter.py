@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import datasets, findings, runs
-from helpers.metrics import detection
-from helpers.runs.panel import reading
+from helpers import datasets, runs
+from helpers.metrics import roc_curve
+from helpers.runs.panel import panel_answers
 from helpers.stats import agreement
 from helpers.studies import STUDIES
 from notebooks.analysis import calibration as analysis
+from notebooks.kit import findings
 from tests import panel_runs
-from tests.chapters import notebooks
+from tests.chapters import finished_runs
 
 SMALL = ["n_bootstrap=40"]
 
@@ -26,12 +27,12 @@ def family(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(family):
-    return notebooks.run("calibration", "", SMALL, family)
+    return finished_runs.run("calibration", "", SMALL, family)
 
 
 def test_the_run_is_whole_and_says_what_it_read(folder, family):
-    notebooks.check(folder, SMALL)
-    assert notebooks.said(folder, "stderr") == ""
+    finished_runs.check(folder, SMALL)
+    assert finished_runs.said(folder, "stderr") == ""
     assert folder == family / "synthesis" / "calibration"
     manifest = runs.manifest(folder)
     assert set(manifest["models"]) == {"atlas-xs", "atlas-s"}
@@ -43,7 +44,7 @@ def test_the_run_is_whole_and_says_what_it_read(folder, family):
 def _verdict(family, chapter, model="atlas-s"):
     place = family / model / chapter
     told = runs.manifest(place)["panel"]["settings"]
-    said = reading.answers(place)
+    said = panel_answers.answers(place)
     return analysis.verdicts(STUDIES[chapter], said, told, {}).set_index("item")
 
 
@@ -62,7 +63,7 @@ def test_areas_can_be_computed_again_from_the_saved_answers(metrics, family):
         )
         pair = np.column_stack([table["score"], table["exposures"] > 0])
         saved = _figure(metrics, "area, shown or never", "atlas-s", study.TITLE)
-        assert saved == pytest.approx(float(detection.area(pair)), abs=1e-12)
+        assert saved == pytest.approx(float(roc_curve.area(pair)), abs=1e-12)
 
 
 def test_kappa_can_be_computed_again_from_the_saved_answers(metrics, family):
@@ -127,9 +128,9 @@ def linked(family, top):
 def test_without_a_whole_model_the_page_says_what_is_missing(
     words, sentences, family, tmp_path
 ):
-    made = notebooks.run("calibration", "", words, linked(family, tmp_path))
-    notebooks.check(made, words)
-    assert all(sentence in notebooks.printed(made) for sentence in sentences)
+    made = finished_runs.run("calibration", "", words, linked(family, tmp_path))
+    finished_runs.check(made, words)
+    assert all(sentence in finished_runs.printed(made) for sentence in sentences)
     assert runs.metrics(made).empty
     assert {finding.decision for finding in findings.load(made)} == {findings.UNDEFINED}
     assert pd.read_csv(made / "tables" / "which_measure.csv")["n"].eq(0).all()
@@ -139,7 +140,9 @@ def test_without_a_whole_model_the_page_says_what_is_missing(
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_panel_of_few_facts_is_read_to_the_end(n, family, tmp_path):
     few = panel_runs.first(family, tmp_path / "runs", n)
-    made = notebooks.run("calibration", "", SMALL, few)
-    notebooks.check(made, SMALL)
-    assert f"{n} facts were asked by every method" in notebooks.printed(made, "panel")
+    made = finished_runs.run("calibration", "", SMALL, few)
+    finished_runs.check(made, SMALL)
+    assert f"{n} facts were asked by every method" in finished_runs.printed(
+        made, "panel"
+    )
     assert len(runs.metrics(made)) > 50

@@ -3,10 +3,11 @@
 import pandas as pd
 import pytest
 
-from helpers import findings, runs
+from helpers import runs
 from helpers.studies import STUDIES
+from notebooks.kit import findings
 from tests import saved_runs
-from tests.chapters import notebooks
+from tests.chapters import finished_runs
 
 FAST = ["n_bootstrap=30"]
 MANY = [*FAST, "reference=atlas-s"]
@@ -26,13 +27,13 @@ def folder(tmp_path_factory):
     for name, ability in ABILITIES.items():
         saved_runs.write(top, name, ability, size=SIZES[name])
     saved_runs.write(top, "stranger", 0.9, seed=5)
-    return notebooks.run("comparison", "", MANY, top)
+    return finished_runs.run("comparison", "", MANY, top)
 
 
 def test_the_run_is_whole_and_names_the_runs_that_were_read(folder):
     boards = {f"board_{name}" for name in ("monitor", "knowledge_base", "multiplicity")}
     tables = {"differences", "pairs", "pairs_paper", "runs", "overlap", *boards}
-    notebooks.check(folder, MANY, tables)
+    finished_runs.check(folder, MANY, tables)
     read = pd.DataFrame(runs.manifest(folder)["read"])
     assert len(read) == 20
     assert read["sha256"].str.fullmatch("[0-9a-f]{64}").all()
@@ -55,7 +56,7 @@ def test_tables_in_view_have_a_measure_of_each_chapter_and_three_facts(folder):
 def test_many_runs_are_compared_and_the_stranger_is_named(
     folder, metrics, found, compared
 ):
-    text = notebooks.printed(folder)
+    text = finished_runs.printed(folder)
     assert "20 runs of 4 models" in text
     assert "4 of 20 runs not mixed with the others:" in text
     assert "- stranger, monitor: seed 5, not 0" in text
@@ -66,7 +67,7 @@ def test_many_runs_are_compared_and_the_stranger_is_named(
         name.split("/")[-1]: (table["hard"] < a).mean() for name, a in ABILITIES.items()
     }
     assert right.to_dict() == pytest.approx(expected)
-    assert {"seeds-figure", "leaders-figure", "shares-figure"} <= notebooks.drawn(
+    assert {"seeds-figure", "leaders-figure", "shares-figure"} <= finished_runs.drawn(
         folder
     )
     gaps = metrics[(metrics["level"] == "difference") & (metrics["measure"] == "right")]
@@ -85,7 +86,7 @@ def test_many_runs_are_compared_and_the_stranger_is_named(
 def test_the_panel_decides_where_all_were_asked_it(tmp_path):
     for name in ("atlas-xs", "atlas-s"):
         saved_runs.write(tmp_path, name, ABILITIES[name], size=SIZES[name], panel=16)
-    folder = notebooks.run("comparison", "", FAST, tmp_path)
+    folder = finished_runs.run("comparison", "", FAST, tmp_path)
     told = {finding.claim: finding for finding in findings.load(folder)}
     rows = pd.read_csv(folder / "tables" / "compared.csv").set_index("what")["n"]
     assert rows["right: atlas-s minus atlas-xs"] == 48
@@ -141,9 +142,9 @@ def test_the_chapter_runs_to_its_end_whatever_was_run(
 ):
     for name, ability, settings in collection:
         saved_runs.write(tmp_path, name, ability, **settings)
-    folder = notebooks.run("comparison", "", FAST, tmp_path)
-    notebooks.check(folder, FAST, {"three_facts", "runs", "overlap"})
-    assert sentence in notebooks.printed(folder)
+    folder = finished_runs.run("comparison", "", FAST, tmp_path)
+    finished_runs.check(folder, FAST, {"three_facts", "runs", "overlap"})
+    assert sentence in finished_runs.printed(folder)
     metrics = runs.metrics(folder)
     gaps = metrics[(metrics["level"] == "difference") & (metrics["n"] > 0)]
     standing = metrics[metrics["level"] == "run"]

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from book.tools import parameters
-from tests import saved_runs, tiny
-from tests.chapters import notebooks
+from tests import saved_runs, tiny_models
+from tests.chapters import finished_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -22,7 +22,7 @@ SYNTHESES = (
     "published",
     "real_models",
 )  # they ask no model
-FIGURES = {path.stem: notebooks.figures(path) for path in TEMPLATES}
+FIGURES = {path.stem: finished_runs.figures(path) for path in TEMPLATES}
 
 every_chapter = pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
 
@@ -215,7 +215,7 @@ def test_a_bad_value_ends_in_a_sentence_that_names_it(
 ):
     saved_runs.write(tmp_path, "alone", 0.5, ("latent_knowledge",))
     words = [*FEW.get(chapter, []), word]
-    assert sentence in notebooks.refused(chapter, "atlas-s", words, tmp_path)
+    assert sentence in finished_runs.refused(chapter, "atlas-s", words, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -238,8 +238,8 @@ def test_a_bad_value_ends_in_a_sentence_that_names_it(
 def test_more_examples_than_the_model_reads_say_how_many_fit(
     chapter, words, sentence, most, tmp_path
 ):
-    model = tiny.save(tmp_path / "short")  # reads 128 tokens
+    model = tiny_models.save(tmp_path / "short")  # reads 128 tokens
     few = ["relations=P36", "n_panel=0", "n_bootstrap=20", *words.split()]
     few += [f"n_{'facts' if chapter == 'latent_knowledge' else 'items'}=2"]
-    told = notebooks.refused(chapter, str(model), few, tmp_path / "runs")
+    told = finished_runs.refused(chapter, str(model), few, tmp_path / "runs")
     assert 0 < int(re.search(sentence, told)[1]) < most

@@ -8,7 +8,7 @@ from helpers import runs
 from helpers.metrics import accuracy, responses
 from helpers.metrics import knowledge_base as kb
 from notebooks.analysis import knowledge_base as analysis
-from tests.chapters import notebooks
+from tests.chapters import finished_runs
 
 SMALL = ["n_seen=1", "n_unseen=1", "n_choices=3", "n_truth=1", "n_panel=0"]
 SMALL += ["n_bootstrap=40", "max_new_tokens=12"]
@@ -16,13 +16,13 @@ SMALL += ["n_bootstrap=40", "max_new_tokens=12"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return notebooks.run(
+    return finished_runs.run(
         "knowledge_base", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
     )
 
 
 def test_the_run_is_whole(folder):
-    notebooks.check(folder, SMALL)
+    finished_runs.check(folder, SMALL)
 
 
 def test_findings_say_what_the_tables_hold(found, answers, metrics, compared):
@@ -111,7 +111,7 @@ def test_published_files_run_through(shared, tmp_path):
     sources = [str(shared / "data" / name) for name in ("nq_open", "triviaqa", "popqa")]
     words = ["dataset=seen_qa", f"sources={','.join(sources)}", "n_seen=6", *SMALL[1:]]
     words += ["prompt_settings=zero-shot", "setting=zero-shot", "choose_by=letter"]
-    done = notebooks.run("knowledge_base", "atlas-s", words, tmp_path)
+    done = finished_runs.run("knowledge_base", "atlas-s", words, tmp_path)
     found = runs.answers(done)
     counts = found[found["seen"]].groupby(["variant", "group"])["item"].nunique()
     assert counts.tolist() == [6, 6, 6]
@@ -119,4 +119,4 @@ def test_published_files_run_through(shared, tmp_path):
     assert set(choices["continuation"]) == {" A", " B", " C", " D", " E"}
     assert "exposures" not in found.columns
     assert runs.manifest(done)["dataset"]["name"] == "seen_qa"
-    notebooks.check(done, words)
+    finished_runs.check(done, words)

@@ -8,7 +8,7 @@ from book.tools import chapters, parameters
 from helpers import models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.prompts import lists
-from tests.chapters import forward, notebooks
+from tests.chapters import finished_runs, forward_pass
 
 CLOSE = [
     "n_close=3",
@@ -22,7 +22,7 @@ SMALL = ["n_panel=0", "relations=P17,P36,P575", "n_facts=4", "n_examples=12", *C
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return notebooks.run(
+    return finished_runs.run(
         "latent_knowledge", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
     )
 
@@ -37,7 +37,7 @@ def test_the_run_is_whole(folder, found):
         "truth",
     }
     tables |= {"subsumption", "leader_board", "paper_table1", "paper_table10"}
-    notebooks.check(folder, SMALL, tables)
+    finished_runs.check(folder, SMALL, tables)
     assert found["above_commonest"].n == 12
     assert found["one_is_enough"].n == 9  # three of each relation
 
@@ -95,7 +95,7 @@ def test_probabilities_are_those_of_one_forward_pass_a_choice(answers):
     for row in (
         answers[answers["part"].isin(parts)].groupby("part").tail(2).itertuples()
     ):
-        forward.check(lm, row)
+        forward_pass.check(lm, row)
         assert "".join(row.tokens).replace("Ġ", " ") == row.continuation
 
 
@@ -122,7 +122,7 @@ def test_the_separator_is_chosen_on_facts_that_are_not_tested(folder, answers):
 def test_nobel_laureates_run_through(shared, tmp_path):
     data = shared / "data" / "nobel" / "nobel.csv"
     words = [f"dataset={data}", "n_facts=3", "n_examples=8", *CLOSE]
-    done = notebooks.run("latent_knowledge", "atlas-s", words, tmp_path)
+    done = finished_runs.run("latent_knowledge", "atlas-s", words, tmp_path)
     found = runs.answers(done)
     assert set(found["part"]) >= {"lists", "examples", "separators"}
     assert found.query("part == 'lists'")["choice"].str.fullmatch(r"\d{4}").all()

@@ -6,7 +6,7 @@ import pytest
 
 from helpers import datasets, models, probing, prompts, runs
 from helpers.metrics import anchors, monitor
-from tests.chapters import notebooks
+from tests.chapters import finished_runs
 
 SMALL = [
     "n_facts=4",
@@ -20,11 +20,13 @@ SMALL += ["n_focus=8"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return notebooks.run("monitor", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
+    return finished_runs.run(
+        "monitor", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
+    )
 
 
 def test_the_run_is_whole(folder):
-    notebooks.check(folder, SMALL)
+    finished_runs.check(folder, SMALL)
     assert 0 < runs.manifest(folder)["coverage"] <= 1
 
 
@@ -43,7 +45,9 @@ def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
         "n_bootstrap=20",
     ]
     words += ["n_focus=4", "attribution=no"]
-    notebooks.check(notebooks.run("monitor", "atlas-xs", words, tmp_path), words)
+    finished_runs.check(
+        finished_runs.run("monitor", "atlas-xs", words, tmp_path), words
+    )
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
@@ -124,7 +128,7 @@ def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
     cache = folder.parent / "cache"
     before = {path: path.stat().st_mtime_ns for path in cache.rglob("*.parquet")}
     first = runs.metrics(folder)
-    notebooks.run("monitor", "atlas-s", SMALL, folder.parent.parent)
+    finished_runs.run("monitor", "atlas-s", SMALL, folder.parent.parent)
     assert {
         path: path.stat().st_mtime_ns for path in cache.rglob("*.parquet")
     } == before
@@ -134,7 +138,9 @@ def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
 def test_fktc_folder_runs_through(shared, tmp_path):
     data = shared / "data" / "fktc" / "FKTC"
     words = [f"dataset={data}", "n_facts=1", "match=starts_with", "attribution=no"]
-    done = notebooks.run("monitor", "atlas-xs", [*words, "n_bootstrap=20"], tmp_path)
+    done = finished_runs.run(
+        "monitor", "atlas-xs", [*words, "n_bootstrap=20"], tmp_path
+    )
     counts = runs.answers(done).groupby("item").size()
     relations = runs.answers(done).groupby("item")["relation"].first()
     assert relations.nunique() == 20

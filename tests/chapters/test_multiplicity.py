@@ -6,7 +6,7 @@ import pytest
 
 from helpers import datasets, models, runs
 from tests import own_facts
-from tests.chapters import forward, notebooks
+from tests.chapters import finished_runs, forward_pass
 
 KINDS = {"frames", "order", "demonstrations", "options"}
 SMALL = ["n_panel=0", "n_items=12", "n_variations=4", "n_bootstrap=20"]
@@ -15,20 +15,20 @@ CLASSES = ["factuality", "randomness", "error"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return notebooks.run(
+    return finished_runs.run(
         "multiplicity", "atlas-s", SMALL, tmp_path_factory.mktemp("runs")
     )
 
 
 def test_the_run_is_whole(folder):
     tables = {"three_questions", "overall", "beside_paper", "cells", "truth"}
-    notebooks.check(folder, SMALL, {*tables, "kinds", "every_item", "this_run"})
+    finished_runs.check(folder, SMALL, {*tables, "kinds", "every_item", "this_run"})
 
 
 def test_one_question_gets_its_chapter(tmp_path):
     words = ["n_panel=0", "n_variations=2", "n_bootstrap=20", "n_items=1"]
-    folder = notebooks.run("multiplicity", "atlas-xs", words, tmp_path)
-    notebooks.check(folder, words, {"truth", "kinds"})
+    folder = finished_runs.run("multiplicity", "atlas-xs", words, tmp_path)
+    finished_runs.check(folder, words, {"truth", "kinds"})
 
 
 def test_every_question_is_asked_in_every_way(answers):
@@ -122,7 +122,7 @@ def test_the_control_draws_from_the_default_prompt(found, answers, metrics, comp
 
 def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):
     words = [*SMALL, "correct_by=default", "kinds=frames", "n_variations=10"]
-    done = notebooks.run("multiplicity", "atlas-xs", words, tmp_path)
+    done = finished_runs.run("multiplicity", "atlas-xs", words, tmp_path)
     each = runs.metrics(done).query("level == 'item' and kind == 'frames'")
     each = each.pivot_table(index="item", columns="measure", values="estimate")
     assert (each["default"] >= each["factuality"]).all()
@@ -136,7 +136,7 @@ def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):
 def test_probabilities_are_those_of_one_forward_pass_an_option(answers):
     lm = models.load("atlas-s")
     for row in answers.groupby("kind").tail(2).itertuples():
-        forward.check(lm, row)
+        forward_pass.check(lm, row)
 
 
 def test_no_question_stands_among_its_own_demonstrations(answers):
@@ -164,7 +164,7 @@ def test_own_questions_run_through(tmp_path):
     lines = [f"Is {n} even?,yes | no,{'yes' if n % 2 == 0 else 'no'}" for n in range(8)]
     path.write_text("\n".join(["question,options,answer", *lines]), encoding="utf-8")
     words = [f"dataset={path}", "n_variations=3", "n_bootstrap=20", "n_shots=3"]
-    done = notebooks.run("multiplicity", "atlas-s", words, tmp_path / "runs")
+    done = finished_runs.run("multiplicity", "atlas-s", words, tmp_path / "runs")
     found = runs.answers(done)
     assert set(found["kind"]) == {"demonstrations", "order", "options"}
     first = found.query("kind == 'options' and variation == 0 and item == 'row-0000'")
@@ -183,7 +183,7 @@ def test_own_facts_are_asked_in_the_words_they_have(tmp_path):
         "n_items=4",
         "n_options=4",
     ]
-    done = notebooks.run("multiplicity", "atlas-s", words, tmp_path / "runs")
+    done = finished_runs.run("multiplicity", "atlas-s", words, tmp_path / "runs")
     found = runs.answers(done).groupby("kind")["variation"].nunique()
     assert found.to_dict() == {
         "frames": 2,
@@ -191,6 +191,6 @@ def test_own_facts_are_asked_in_the_words_they_have(tmp_path):
         "demonstrations": 3,
         "options": 3,
     }
-    said = notebooks.printed(done)
+    said = finished_runs.printed(done)
     assert "Questions have 3 options, not 4" in said
     assert '"frames" has 2 variations, not 3' in said

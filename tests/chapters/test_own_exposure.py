@@ -10,15 +10,16 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from helpers import UserError, datasets, findings, models, runs
-from helpers.runs.panel import reading
+from helpers import UserError, datasets, models, runs
+from helpers.runs.panel import panel_answers
 from helpers.studies import STUDIES
 from notebooks.analysis import calibration, exposure_levels
-from notebooks.analysis.atlas import recipe
-from notebooks.analysis.atlas.corpus import Frames, render
-from notebooks.analysis.atlas.invented import Inventor
+from notebooks.atlas import recipe
+from notebooks.atlas.corpus import Frames, render
+from notebooks.atlas.invented_names import Inventor
+from notebooks.kit import findings
 from tests import panel_runs
-from tests.chapters import in_process, notebooks
+from tests.chapters import finished_runs, notebook_execution
 
 RELATIONS = ["P38", "P131", "P297", "P498"]
 MODEL = "atlas-xs"
@@ -59,9 +60,9 @@ def _asked(facts, top):
 def _calibrated(own, folder, *words):
     """Return the folder of the chapter, and the names that its cells left."""
     given = [f"dataset={own}", "n_bootstrap=200", *words]
-    made = notebooks.run("calibration", "", given, folder)
-    notebooks.check(made, given)
-    return made, in_process.InProcess.left
+    made = finished_runs.run("calibration", "", given, folder)
+    finished_runs.check(made, given)
+    return made, notebook_execution.InProcess.left
 
 
 @pytest.fixture(scope="module")
@@ -87,19 +88,21 @@ def truth(asked):
         for path in asked[0].glob("*.json")
         for place, line in enumerate(path.read_text(encoding="utf-8").splitlines()[1:])
     }
-    items = reading.answers(asked[1] / MODEL / "monitor")["item"].unique()
+    items = panel_answers.answers(asked[1] / MODEL / "monitor")["item"].unique()
     return pd.Series(rows)[items]
 
 
 def _verdict(folder, name):
     place = folder / MODEL / name
     settings = runs.manifest(place)["panel"]["settings"]
-    said = reading.answers(place)
+    said = panel_answers.answers(place)
     return calibration.verdicts(STUDIES[name], said, settings, {}).set_index("item")
 
 
 def test_half_of_each_relation_is_asked_by_all_chapters(asked, facts):
-    panels = [set(reading.answers(asked[1] / MODEL / name)["item"]) for name in STUDIES]
+    panels = [
+        set(panel_answers.answers(asked[1] / MODEL / name)["item"]) for name in STUDIES
+    ]
     assert all(panel == panels[0] for panel in panels)
     relations = pd.Series(sorted(panels[0])).str.partition("-")[0]
     assert relations.value_counts().to_dict() == dict.fromkeys(RELATIONS, 30)
@@ -164,7 +167,7 @@ def test_nothing_is_claimed_about_training(folder, found):
     ]
     assert "the searched corpus" in found["verdicts_follow_exposure"].sentence
     assert found["false_objects_are_named"].decision == findings.UNDEFINED
-    assert "no record of what a model read" in notebooks.printed(folder, "panel")
+    assert "no record of what a model read" in finished_runs.printed(folder, "panel")
     tables = [path.read_text() for path in (folder / "tables").glob("*.csv")]
     assert not [text for text in tables if TRAINING.search(text)]
 
@@ -192,7 +195,7 @@ def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(
     shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")
     made, _ = _calibrated(*_asked(some, tmp_path))
     missing = f"{some['exposure'].isna().sum()} of the 240 facts have no count and are left out"
-    assert missing in notebooks.printed(made, "panel")
+    assert missing in finished_runs.printed(made, "panel")
     said = {finding.claim: finding for finding in findings.load(made)}
     for claim in ("no_measure_beats_asking_once_shown_or_never", "options_invite_guesses",
                   "all_call_unread_facts_known"):  # fmt: skip
@@ -206,13 +209,13 @@ def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(
 def test_runs_on_older_counts_are_left_out(asked, facts, tmp_path):
     own = tmp_path / "own"
     datasets.write(facts.assign(exposure=facts["exposure"] + 1), _questions(), own)
-    there = reading.found(asked[1], [MODEL], dataset=str(own))
+    there = panel_answers.found(asked[1], [MODEL], dataset=str(own))
     assert there["left_out"].str.contains("own has changed since; run it again").all()
     assert (
-        reading.found(asked[1], [MODEL])["left_out"]
+        panel_answers.found(asked[1], [MODEL])["left_out"]
         .str.contains("about own, not atlas")
         .all()
     )
-    assert reading.candidates(asked[1], str(own)) == [MODEL]
+    assert panel_answers.candidates(asked[1], str(own)) == [MODEL]
     with pytest.raises(UserError, match="no file or folder"):
-        reading.found(asked[1], [MODEL], dataset=str(tmp_path / "missing"))
+        panel_answers.found(asked[1], [MODEL], dataset=str(tmp_path / "missing"))

@@ -4,20 +4,21 @@ import pandas as pd
 import pytest
 
 from book.tools import parameters
-from helpers import published, runs
-from tests.chapters import notebooks
+from helpers import runs
+from notebooks.kit import published
+from tests.chapters import finished_runs
 
 SMALL = ["n_bootstrap=50"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return notebooks.run("published", "", SMALL, tmp_path_factory.mktemp("runs"))
+    return finished_runs.run("published", "", SMALL, tmp_path_factory.mktemp("runs"))
 
 
 def test_the_run_is_whole(folder):
-    notebooks.check(folder, SMALL)
-    assert notebooks.said(folder, "stderr") == ""
+    finished_runs.check(folder, SMALL)
+    assert finished_runs.said(folder, "stderr") == ""
 
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
@@ -41,7 +42,7 @@ def test_the_prose_states_what_was_computed(folder):
     wrong = pd.read_csv(folder / "tables" / "cwr.csv")
     assert wrong["product"].round(2).tolist()[-1] == 11.70
     assert len(wrong) == 2
-    said = notebooks.prose(folder)
+    said = finished_runs.prose(folder)
     assert "Three do not follow from its tables" in said
     checks = pd.read_csv(folder / "tables" / "checks.csv").set_index(["paper", "check"])
     differing = checks["numbers"] - checks["agree"]

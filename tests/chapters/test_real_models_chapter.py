@@ -7,10 +7,10 @@ import pytest
 
 from book.tools import jobs, parameters
 from helpers import runs
-from helpers.published import joined
 from notebooks.analysis import real_models as joint
 from notebooks.analysis import smollm2
-from tests.chapters import notebooks
+from notebooks.kit.published import paper_models
+from tests.chapters import finished_runs
 
 SMALL = ["n_bootstrap=50"]
 
@@ -25,12 +25,12 @@ def given(root, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(given, tmp_path_factory):
-    return notebooks.run("real_models", "", given, tmp_path_factory.mktemp("runs"))
+    return finished_runs.run("real_models", "", given, tmp_path_factory.mktemp("runs"))
 
 
 def test_the_run_is_whole(folder, given):
-    notebooks.check(folder, given)
-    assert notebooks.said(folder, "stderr") == ""
+    finished_runs.check(folder, given)
+    assert finished_runs.said(folder, "stderr") == ""
 
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
@@ -45,7 +45,7 @@ def test_the_saved_pairs_are_those_of_the_library(folder, metrics, compared, fou
     again = joint.compare(n_resamples=50)
     pd.testing.assert_frame_equal(metrics, again, check_dtype=False)
     manifest = runs.manifest(folder)
-    assert manifest["n_models"] == len(joined.joined()) == 69
+    assert manifest["n_models"] == len(paper_models.joined()) == 69
     assert manifest["n_pairs"] == (again["n"] >= 6).sum()
     assert set("ρ of " + metrics.dropna(subset=["rho"])["pair"]) <= set(compared.index)
     assert found["studies_order_alike"].n == 15
@@ -65,13 +65,13 @@ def test_the_saved_pairs_are_those_of_the_library(folder, metrics, compared, fou
 def test_what_was_joined_and_what_is_in_doubt_can_be_downloaded(folder):
     tables = folder / "tables"
     listed = pd.read_csv(tables / "doubtful_matches.csv")
-    assert listed.to_dict("records") == joined.doubtful().to_dict("records")
+    assert listed.to_dict("records") == paper_models.doubtful().to_dict("records")
     table = pd.read_csv(tables / "joined.csv", index_col="model")
-    assert table.index.tolist() == joined.joined().index.tolist()
-    assert set(joined.measures().index) <= set(table)
+    assert table.index.tolist() == paper_models.joined().index.tolist()
+    assert set(paper_models.measures().index) <= set(table)
     given = pd.read_csv(tables / "runs_beside.csv").query("origin == 'contributed run'")
     assert "atlas-xs (contributed)" in set(given["label"])
-    assert set(given["measure"]) <= set(joined.measures().index)
+    assert set(given["measure"]) <= set(paper_models.measures().index)
 
 
 def test_another_archive_makes_the_chapter_run_again(tmp_path):
@@ -88,7 +88,7 @@ def test_another_archive_makes_the_chapter_run_again(tmp_path):
 def test_the_prose_states_what_was_computed(folder):
     three = pd.read_csv(folder / "tables" / "three_models.csv").drop(columns="model")
     assert all(three[column].is_monotonic_increasing for column in three)
-    assert "Seven models have $\\rho = -1$" in notebooks.prose(folder)
+    assert "Seven models have $\\rho = -1$" in finished_runs.prose(folder)
     monitor = joint.points(joint.LKE, joint.MONITOR[0], "same family")
     assert monitor["family"].value_counts().to_dict() == {
         "BLOOM": 4,
@@ -100,5 +100,5 @@ def test_the_prose_states_what_was_computed(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("least", ["same weights", "same family"])
 def test_it_runs_at_every_certainty(least, tmp_path):
-    done = notebooks.run("real_models", "", [*SMALL, f"least={least}"], tmp_path)
-    notebooks.check_findings(done)
+    done = finished_runs.run("real_models", "", [*SMALL, f"least={least}"], tmp_path)
+    finished_runs.check_findings(done)

@@ -1,6 +1,6 @@
 """A SLURM cluster of one node on this machine's loopback, for trying things out.
 
-``python -m tests.cluster.node folder`` starts it and prints how to use it; Ctrl-C ends
+``python -m tests.cluster.slurm_node folder`` starts it and prints how to use it; Ctrl-C ends
 it. It needs Debian's packages slurmctld, slurmd, slurm-client and munge, no changes
 under /etc, no cgroups and no accounting. Its two GPUs are plain files: SLURM hands them
 out like real ones.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests import small_project, tiny
-from tests.cluster import node
+from tests import small_project, tiny_models
+from tests.cluster import slurm_node
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
@@ -28,7 +28,7 @@ def copy(folder):
     """Return a copy of the project with stand-ins for the page's models and chapters."""
     top = small_project.make(folder / "the project", chapters=CHAPTERS)
     for model in MODELS:
-        tiny.save(top / "helpers" / "models" / "weights" / model)
+        tiny_models.save(top / "helpers" / "models" / "weights" / model)
     return top
 
 
@@ -56,15 +56,17 @@ def test_the_targets_of_the_page_find_their_tests(root, target):
     assert "::test_" in told.stdout
 
 
-@pytest.mark.skipif(bool(node.missing()), reason=node.missing() or "SLURM is here")
+@pytest.mark.skipif(
+    bool(slurm_node.missing()), reason=slurm_node.missing() or "SLURM is here"
+)
 def test_the_command_for_slurm_works(root, tmp_path):
     command = f"{SHOWN} PROFILE=slurm"
     assert command in small_project.commands(root / "book" / "sweeps.md")
-    with node.running(tmp_path / "node") as environment:
+    with slurm_node.running(tmp_path / "node") as environment:
         needed = {name: environment[name] for name in ("SLURM_CONF", "PATH")}
         done = small_project.type_in(copy(tmp_path), command, **needed)
         assert done.returncode == 0
         assert (
             done.stdout.splitlines()[-1] == "4 done (4 of them now), 0 failed, 0 left"
         )
-        assert node.jobs(environment) == ["COMPLETED"] * 4
+        assert slurm_node.jobs(environment) == ["COMPLETED"] * 4

@@ -7,13 +7,15 @@ import sys
 import pytest
 
 from helpers import runs
-from tests.cluster import node
-from tests.commands import call
+from tests.cluster import slurm_node
+from tests.program_calls import call
 
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(node.missing()), reason=node.missing() or "SLURM is here"),
+    pytest.mark.skipif(
+        bool(slurm_node.missing()), reason=slurm_node.missing() or "SLURM is here"
+    ),
 ]
 SMALL = ["n_facts=2", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]
 SMALL += ["n_items=4", "n_variations=3", "n_panel=0"]  # whose prompts are longer
@@ -24,7 +26,7 @@ SHORT = 40  # tokens: enough for the prompts of MONITOR, too few for several sho
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory):
     """Return the environment of a cluster of one node."""
-    with node.running(tmp_path_factory.mktemp("slurm") / "node") as environment:
+    with slurm_node.running(tmp_path_factory.mktemp("slurm") / "node") as environment:
         yield environment
 
 
@@ -93,7 +95,7 @@ def test_a_sweep_on_slurm(root, slurm, models, tmp_path):
     assert "run.log" in failed
     place = folder / failed.split()[1].rstrip(":")
     assert "Traceback" in (place / "failed.ipynb").read_text()
-    jobs = node.jobs(slurm)
+    jobs = slurm_node.jobs(slurm)
     assert len(jobs) == 4
     assert jobs.count("FAILED") == 1
     before = finished(folder)
@@ -107,11 +109,11 @@ def test_a_sweep_on_slurm(root, slurm, models, tmp_path):
     assert {run for run in before if before[run] == after[run]} == {
         f"atlas-xs/{chapter}" for chapter in CHAPTERS
     }
-    assert len(node.jobs(slurm)) == 6
+    assert len(slurm_node.jobs(slurm)) == 6
 
     (folder / "atlas-xs" / "monitor" / "metrics.parquet").unlink()
     plan = sweep(root, slurm, models, folder, "--dry-run").stdout.splitlines()
     assert [line.split() for line in plan if line.startswith("to do")] == [
         ["to", "do", "atlas-xs/monitor"]
     ]
-    assert len(node.jobs(slurm)) == 6
+    assert len(slurm_node.jobs(slurm)) == 6

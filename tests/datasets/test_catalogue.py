@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError, datasets
-from helpers.datasets import exposure, multiple_choice, questions
+from helpers.datasets import exposure, multiple_choice, seen_questions
+from helpers.exchange import cooccurrence
 
 RELATIONS = ["P30", "P61", "P246", "P575"]
 
@@ -112,7 +113,7 @@ def test_exposures_of_shipped_models_are_about_atlas_facts():
 FETCHED = {
     "fktc": datasets.load,
     "fever": multiple_choice.load,
-    "popqa": questions.read,
+    "popqa": seen_questions.read,
 }
 
 
@@ -141,8 +142,8 @@ def test_what_cannot_be_fetched_is_one_sentence(
 READERS = {
     "facts": datasets.load,
     "options": multiple_choice.load,
-    "questions": questions.read,
-    "documents": lambda path: [*datasets.documents(path)],
+    "questions": seen_questions.read,
+    "documents": lambda path: [*cooccurrence.documents(path)],
 }
 REFUSED = yaml.safe_load(
     Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8")

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import UserError, datasets
+from helpers import UserError
+from helpers.exchange import cooccurrence
 
 LETTERS = "aAbß é.+\n"  # words, cases, an accent, punctuation, white space
 NAMES = st.text(LETTERS, min_size=1, max_size=5).filter(
@@ -56,7 +57,7 @@ def test_counts_are_those_of_a_plain_loop(pairs, texts, match_case, data):
     facts = pd.DataFrame(
         pairs, columns=["subject", "object"], index=range(5, 5 + len(pairs))
     )
-    found = datasets.cooccurrences(
+    found = cooccurrence.cooccurrences(
         facts, iter(texts), aliases=aliases, match_case=match_case
     )
     assert found.tolist() == [
@@ -86,7 +87,7 @@ def test_counts_are_those_of_a_plain_loop(pairs, texts, match_case, data):
 )
 def test_names_are_whole_words_apart(subject, obj, text, count):
     facts = pd.DataFrame({"subject": [subject], "object": [obj]})
-    assert datasets.cooccurrences(facts, [text]).tolist() == [count]
+    assert cooccurrence.cooccurrences(facts, [text]).tolist() == [count]
 
 
 def test_sentences_and_aliases():
@@ -96,7 +97,7 @@ def test_sentences_and_aliases():
         "Lyon",
     ]
     aliases = {"Turin": ["Torino"]}
-    count = datasets.cooccurrences
+    count = cooccurrence.cooccurrences
     assert count(facts, corpus, aliases=aliases).tolist() == [1, 0]
     assert count(facts, corpus, aliases=aliases, by="sentence").tolist() == [1, 0]
     corpus = ["Italy has Torino. Turin is in Italy? Turin."]
@@ -123,7 +124,7 @@ def test_sentences_and_aliases():
 )
 def test_what_cannot_be_counted_is_refused(facts, settings, message):
     with pytest.raises(UserError, match=message):
-        datasets.cooccurrences(pd.DataFrame(facts), [], **settings)
+        cooccurrence.cooccurrences(pd.DataFrame(facts), [], **settings)
 
 
 def test_documents_come_one_by_one_from_files_of_every_kind(tmp_path):
@@ -134,8 +135,8 @@ def test_documents_come_one_by_one_from_files_of_every_kind(tmp_path):
     with gzip.open(tmp_path / "more" / "b.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write("\n".join(lines))
     (tmp_path / "z.jsonl").write_text(json.dumps({"body": "five", "text": "other"}))
-    found = [text.strip() for text in datasets.documents(tmp_path)]
+    found = [text.strip() for text in cooccurrence.documents(tmp_path)]
     assert found == ["one", "two é", "three\nlines", "four", "other"]
-    assert [*datasets.documents(tmp_path / "z.jsonl", tmp_path / "a.txt", key="body")][
-        :1
-    ] == ["five"]
+    assert [
+        *cooccurrence.documents(tmp_path / "z.jsonl", tmp_path / "a.txt", key="body")
+    ][:1] == ["five"]

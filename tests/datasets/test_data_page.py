@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers import datasets
-from helpers.datasets import multiple_choice, questions
+from helpers.datasets import multiple_choice, seen_questions
 from helpers.prompts import variations
 
 # The item of each benchmark that the page prints, and its number of demonstrations.
@@ -111,7 +111,7 @@ def test_the_examples_of_published_questions_are_in_their_files(page, shared):
     names = {"Natural Questions": "nq_open", "TriviaQA": "triviaqa", "PopQA": "popqa"}
     for label, name in names.items():
         example = re.search(rf"^\| {label}[^|]*\| ([^|]+) \|", page, re.M).group(1)
-        assert example in set(questions.read(shared / "data" / name)["question"])
+        assert example in set(seen_questions.read(shared / "data" / name)["question"])
 
 
 @pytest.mark.parametrize("name", PRINTED)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from helpers import UserError, datasets
-from helpers.datasets import questions
-from helpers.datasets.knowledge import FEWEST
+from helpers.datasets import seen_questions
+from helpers.datasets.knowledge_questions import FEWEST
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_published_files_become_seen_questions(shared):
     seen = bank.asked[bank.asked["seen"]]
     assert seen["group"].value_counts().to_dict() == {path.name: 10 for path in sources}
     assert (~bank.asked["seen"]).sum() == 20
-    assert not any(questions.changes(seen["question"]))
+    assert not any(seen_questions.changes(seen["question"]))
     assert seen["answers"].str[0].str.split().str.len().max() <= 5
     assert bank.source["title"] == "SeenQA: nq_open, triviaqa, popqa"
     assert set(bank.asked["pool"]) <= set(bank.pool["pool"])

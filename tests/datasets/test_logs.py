@@ -6,7 +6,8 @@ import zipfile
 import pytest
 
 from helpers import UserError
-from helpers.datasets import files, logs
+from helpers.exchange import logs
+from helpers.io import files
 from tests.tool_logs import (
     BEST,
     OPTIONS,

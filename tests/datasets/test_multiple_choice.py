@@ -10,9 +10,9 @@ import pytest
 
 from helpers import UserError
 from helpers.datasets import multiple_choice
-from helpers.datasets.files import read_text
 from helpers.datasets.multiple_choice import NAMES, Benchmark, from_facts, load
 from helpers.datasets.multiple_choice.items import COLUMNS
+from helpers.io.files import read_text
 
 # Items, rows in the files, style, kinds of variation, demonstrations in the study,
 # tables' hash.

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers import UserError, datasets
-from helpers.datasets import pairs
+from helpers.datasets import facts_without_questions
 from helpers.datasets.registry import SOURCES
 from helpers.prompts import lists
 
@@ -36,7 +36,7 @@ def write(folder, ending=".parquet", rows=ROWS):
     return folder
 
 
-@pytest.mark.parametrize("ending", pairs.ENDINGS)
+@pytest.mark.parametrize("ending", facts_without_questions.ENDINGS)
 def test_published_columns_become_facts(tmp_path, ending):
     facts = datasets.load(write(tmp_path, ending))
     assert facts["fact"].tolist()[:3] == [
@@ -171,7 +171,11 @@ def test_a_table_without_years_is_refused(tmp_path):
 def test_another_csv_is_not_taken_for_it(tmp_path):
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
-    assert pairs.recognised(path) == pairs.recognised(tmp_path) == ""
+    assert (
+        facts_without_questions.recognised(path)
+        == facts_without_questions.recognised(tmp_path)
+        == ""
+    )
 
 
 def test_a_folder_with_one_table_is_read_and_with_two_refused(tmp_path):

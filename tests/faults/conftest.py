@@ -46,7 +46,7 @@ def pytest_terminal_summary(terminalreporter, config):
 def processes():
     """Return what starts processes quickly: one that has imported all of it, and forks."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.faults.work"])
+    context.set_forkserver_preload(["tests.faults.fault_targets"])
     return context
 
 

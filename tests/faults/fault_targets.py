@@ -15,9 +15,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from book.tools import __main__ as commands
 from helpers import UserError, runs
-from helpers.probing import cache as caches
 from helpers.probing import engine, score
-from tests import tiny
+from helpers.probing import result_cache as caches
+from tests import tiny_models
 
 CITIES = [
     "Lyon",
@@ -69,7 +69,7 @@ def template(folder: Path) -> Path:
 @cache
 def model():
     """Return the tiny model that all processes share in kind."""
-    return tiny.language_model("llama")
+    return tiny_models.language_model("llama")
 
 
 def scored(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from book.tools import __main__ as commands
 from book.tools import chapters
 from helpers import UserError, runs
 from helpers.probing import engine
-from tests.faults import work
+from tests.faults import fault_targets
 from tests.faults.conftest import kill, wait_for
 
 pytestmark = pytest.mark.slow
@@ -26,13 +26,13 @@ YEAR = 365 * 86400
 @pytest.fixture(scope="module")
 def undisturbed():
     """Return the answers of a run that nothing happens to."""
-    return work.as_bytes(work.scored(None))
+    return fault_targets.as_bytes(fault_targets.scored(None))
 
 
 @pytest.fixture
 def forwarded(monkeypatch):
     """Return the list of how many rows went through the model in each pass."""
-    engine.scorer(work.model())  # tried
+    engine.scorer(fault_targets.model())  # tried
     rows, passes = [], engine.Packed.score
 
     def counted(*arguments):
@@ -56,24 +56,24 @@ def files(folder, pattern="answers-*.parquet"):
 def test_killed_scoring_loses_the_chunk_in_flight(
     begin, forwarded, undisturbed, tmp_path
 ):
-    process = begin(work.score_into, tmp_path, 0.1)
+    process = begin(fault_targets.score_into, tmp_path, 0.1)
     wait_for(lambda: len(files(tmp_path)) >= 2)
     kill(process)
     kept = saved_rows(tmp_path)
-    assert 2 * work.CHUNK <= kept < len(work.PROBES)
-    assert work.as_bytes(work.scored(tmp_path)) == undisturbed
-    assert sum(forwarded) == len(work.PROBES) - kept
+    assert 2 * fault_targets.CHUNK <= kept < len(fault_targets.PROBES)
+    assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
+    assert sum(forwarded) == len(fault_targets.PROBES) - kept
 
 
 @fault("kill -9 in the middle of writing the cache")
 def test_half_a_cache_file_is_no_answer(begin, forwarded, undisturbed, tmp_path):
-    process = begin(work.write_half, tmp_path)
+    process = begin(fault_targets.write_half, tmp_path)
     wait_for((tmp_path / "ready").exists)
     kill(process)
     assert len(files(tmp_path)) == 1
     assert len(files(tmp_path, "*.tmp")) == 1
-    assert work.as_bytes(work.scored(tmp_path)) == undisturbed
-    assert sum(forwarded) == len(work.PROBES) - work.CHUNK
+    assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
+    assert sum(forwarded) == len(fault_targets.PROBES) - fault_targets.CHUNK
 
 
 @fault("kill -9 in the middle of writing a run's tables")
@@ -82,8 +82,8 @@ def test_half_a_cache_file_is_no_answer(begin, forwarded, undisturbed, tmp_path)
 )
 def test_new_tables_never_stand_beside_an_old_manifest(begin, tmp_path, stop):
     folder = tmp_path / "tiny" / "monitor"
-    work.save_tables(folder, 3)
-    process = begin(work.save_until, folder, 5, stop)
+    fault_targets.save_tables(folder, 3)
+    process = begin(fault_targets.save_until, folder, 5, stop)
     wait_for((folder / "ready").exists)
     kill(process)
     found = runs.load(tmp_path)
@@ -92,7 +92,7 @@ def test_new_tables_never_stand_beside_an_old_manifest(begin, tmp_path, stop):
         assert len(runs.answers(folder)) == len(runs.metrics(folder)) == 3
     else:
         assert found.empty
-    work.save_tables(folder, 5)
+    fault_targets.save_tables(folder, 5)
     assert runs.load(tmp_path)["parameters"][0]["n"] == 5
     assert set(runs.answers(folder)["n"]) == set(runs.metrics(folder)["n"]) == {5}
 
@@ -100,20 +100,20 @@ def test_new_tables_never_stand_beside_an_old_manifest(begin, tmp_path, stop):
 @fault("a cache file is cut, or a bit in it flips")
 @pytest.mark.parametrize("damage", ["cut", "flip"])
 def test_a_damaged_cache_file_is_noticed(forwarded, undisturbed, tmp_path, damage):
-    work.scored(tmp_path)
+    fault_targets.scored(tmp_path)
     file = files(tmp_path)[1]
     broken = bytearray(file.read_bytes())
     broken[len(broken) // 3] ^= 1
     file.write_bytes(broken if damage == "flip" else broken[: len(broken) // 2])
     forwarded.clear()
     with pytest.warns(UserWarning, match="computed again"):
-        assert work.as_bytes(work.scored(tmp_path)) == undisturbed
-    assert sum(forwarded) == work.CHUNK
+        assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
+    assert sum(forwarded) == fault_targets.CHUNK
 
 
 @fault("a bit flips in a run's table")
 def test_a_damaged_table_is_refused(tmp_path):
-    work.save_tables(tmp_path, 2000)
+    fault_targets.save_tables(tmp_path, 2000)
     file = tmp_path / "answers.parquet"
     whole = file.read_bytes()
     for place in range(40, len(whole) // 2, len(whole) // 20):
@@ -129,23 +129,23 @@ def test_a_damaged_table_is_refused(tmp_path):
 @fault("two processes at once on one cache")
 def test_two_processes_share_a_cache(begin, forwarded, undisturbed, tmp_path):
     cache, outs = tmp_path / "cache", [tmp_path / "one", tmp_path / "two"]
-    both = [begin(work.score_into, cache, 0.02, out) for out in outs]
+    both = [begin(fault_targets.score_into, cache, 0.02, out) for out in outs]
     for process in both:
         process.join(400)
     assert [out.read_bytes() == undisturbed for out in outs] == [True, True]
     assert not files(cache, "*.corrupt")
     assert not files(cache, "*.tmp")
-    assert work.as_bytes(work.scored(cache)) == undisturbed
+    assert fault_targets.as_bytes(fault_targets.scored(cache)) == undisturbed
     assert not forwarded
 
 
 @fault("two processes at once write one cache file")
 def test_a_process_that_is_slow_to_write_is_overtaken(begin, undisturbed, tmp_path):
-    slow = begin(work.write_half, tmp_path)
+    slow = begin(fault_targets.write_half, tmp_path)
     wait_for((tmp_path / "ready").exists)
-    assert work.as_bytes(work.scored(tmp_path)) == undisturbed
+    assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
     kill(slow)
-    assert work.as_bytes(work.scored(tmp_path)) == undisturbed
+    assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
     assert not files(tmp_path, "*.corrupt")
 
 
@@ -154,14 +154,14 @@ def test_a_full_disk_keeps_the_finished_chunks(disk, forwarded, undisturbed):
     place = disk("size=16k")
     (place / "filler").write_bytes(b"x" * 4096)
     with pytest.raises(UserError, match=r"No space left on device.*free space"):
-        work.scored(place)
+        fault_targets.scored(place)
     kept = saved_rows(place)
-    assert 0 < kept < len(work.PROBES)
+    assert 0 < kept < len(fault_targets.PROBES)
     assert not files(place, "*.tmp")
     forwarded.clear()
     disk("size=1m")
-    assert work.as_bytes(work.scored(place)) == undisturbed
-    assert sum(forwarded) == len(work.PROBES) - kept
+    assert fault_targets.as_bytes(fault_targets.scored(place)) == undisturbed
+    assert sum(forwarded) == len(fault_targets.PROBES) - kept
 
 
 @pytest.fixture(scope="module")
@@ -170,9 +170,16 @@ def chapter(tmp_path_factory):
     run = runs.start(
         "monitor", {"model": "tiny"}, tmp_path_factory.mktemp("runs") / "m" / "c"
     )
-    answers = work.scored(run.cache)
-    runs.save(run, answers=answers, metrics=work.summed(answers), **work.ABOUT)
-    return work.template(tmp_path_factory.mktemp("notebooks")), tables(run.folder)
+    answers = fault_targets.scored(run.cache)
+    runs.save(
+        run,
+        answers=answers,
+        metrics=fault_targets.summed(answers),
+        **fault_targets.ABOUT,
+    )
+    return fault_targets.template(tmp_path_factory.mktemp("notebooks")), tables(
+        run.folder
+    )
 
 
 def tables(folder):
@@ -185,7 +192,7 @@ def tables(folder):
 def test_a_killed_chapter_goes_on(begin, chapter, tmp_path):
     templates, expected = chapter
     folder = tmp_path / "tiny" / "monitor"
-    process = begin(work.run_chapter, templates, tmp_path, "pause=0.3")
+    process = begin(fault_targets.run_chapter, templates, tmp_path, "pause=0.3")
     wait_for(lambda: len(files(tmp_path / "tiny" / "cache")) >= 2)
     kill(process)
     assert not {"run.json", "notebook.ipynb", "answers.parquet"} & set(
@@ -199,7 +206,7 @@ def test_a_killed_chapter_goes_on(begin, chapter, tmp_path):
 @fault("two runs at once of one chapter on one model")
 def test_a_second_run_is_refused_while_the_first_is_at_work(begin, chapter, tmp_path):
     templates, expected = chapter
-    first = begin(work.run_chapter, templates, tmp_path, "pause=0.1")
+    first = begin(fault_targets.run_chapter, templates, tmp_path, "pause=0.1")
     wait_for((tmp_path / "tiny" / "monitor" / "run.log").exists)
     time.sleep(0.2)
     with pytest.raises(
@@ -251,13 +258,13 @@ def test_a_clock_that_jumps_changes_no_number(
     run = runs.start("monitor", {"model": "tiny"}, tmp_path / "tiny" / "monitor")
     now = time.time
     monkeypatch.setattr(time, "time", lambda: now() + jump)
-    table = work.scored(run.cache)
+    table = fault_targets.scored(run.cache)
     for file in files(run.cache):  # what the jump leaves behind: files of another year
         os.utime(file, (now() + jump, now() + jump))
-    runs.save(run, answers=table, metrics=table[["item"]], **work.ABOUT)
-    assert work.as_bytes(table) == undisturbed
+    runs.save(run, answers=table, metrics=table[["item"]], **fault_targets.ABOUT)
+    assert fault_targets.as_bytes(table) == undisturbed
     assert 0 <= json.loads((run.folder / "run.json").read_text())["seconds"] < 60
     forwarded.clear()
     monkeypatch.undo()
-    assert work.as_bytes(work.scored(run.cache)) == undisturbed
+    assert fault_targets.as_bytes(fault_targets.scored(run.cache)) == undisturbed
     assert not forwarded

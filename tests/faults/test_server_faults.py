@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from helpers import UserError, models, probing
-from tests import stub_server, tiny
+from tests import stub_server, tiny_models
 from tests.probing.test_scoring import OPTIONS, PROMPTS, table
 from tests.stub_server import StubServer
 
@@ -56,7 +56,7 @@ EACH = [pytest.param(name, marks=pytest.mark.fault(name)) for name in FAULTS]
 
 @pytest.fixture(scope="module")
 def lm():
-    return tiny.language_model("llama")
+    return tiny_models.language_model("llama")
 
 
 @pytest.fixture

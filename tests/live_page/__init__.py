@@ -5,6 +5,6 @@
 """
 
 # ruff: noqa: F401
-from book.tools.live import MODEL, SCRIPTS, WAYS, Bundle, bundle, facts
-from tests.live_page.asking import Question, answers, ask
+from book.tools.live_model import MODEL, SCRIPTS, WAYS, Bundle, bundle, facts
 from tests.live_page.cases import Case
+from tests.live_page.page_questions import Question, answers, ask

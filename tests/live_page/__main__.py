@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from book.tools.live import ANSWERED, MODEL, percent
+from book.tools.live_model import ANSWERED, MODEL, percent
 from helpers import datasets, models
 from helpers.studies import STUDIES
 from tests.live_page import cases
-from tests.live_page.asking import Question, about, answers, ask
+from tests.live_page.page_questions import Question, about, answers, ask
 
 FACT = "P17-0243"  # that the page of four ways shows
 SHOWN = 8
@@ -83,7 +83,7 @@ STATES = [
 
 
 def front(states: Sequence[tuple[str, Question]] = STATES) -> dict[str, Any]:
-    """Return what `book.tools.live.form` shows of several states."""
+    """Return what `book.tools.live_model.form` shows of several states."""
     tables = [answers(asked).set_index("object") for _, asked in states]
     told = tables[0]["told"]
     listed = [*told.index[told == "true"], *(asked.context for _, asked in states)]

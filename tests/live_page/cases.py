@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from book.tools.live import MODEL, facts
-from notebooks.analysis.atlas.invented import Inventor
-from tests.live_page.asking import Question, shares
+from book.tools.live_model import MODEL, facts
+from notebooks.atlas.invented_names import Inventor
+from tests.live_page.page_questions import Question, shares
 
 MOST = 24  # candidates of a case
 MARGIN = 0.1  # of probability, from which a candidate shows the point

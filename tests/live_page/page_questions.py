@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from book.tools.live import IN_CONTEXT, MODEL, N_OPTIONS, WAYS, facts
+from book.tools.live_model import IN_CONTEXT, MODEL, N_OPTIONS, WAYS, facts
 from helpers import datasets
 from helpers.prompts import frames, lists
 

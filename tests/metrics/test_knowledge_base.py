@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from helpers import UserError, published, stats
+from helpers import UserError, stats
 from helpers.metrics import knowledge_base as kb
+from notebooks.kit import published
 
 SETTINGS = ("zero-shot", "four-shot", "four-two")
 # Cells of Table 11 that do not follow from Tables 9 and 10 by rounding, as printed:

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from helpers.metrics import reliability
-from helpers.published import knowledge_base as paper
+from helpers.metrics import knowledge_base_strata
+from notebooks.kit.published import knowledge_base as paper
 
 
 def said(n=40, seed=0):
@@ -19,7 +19,7 @@ def said(n=40, seed=0):
     rows["consistency"] = np.where(
         rows["label"] == "uninformative", np.nan, random.random(n)
     )
-    return reliability.with_strata(rows)
+    return knowledge_base_strata.with_strata(rows)
 
 
 def test_small_groups_share_a_stratum():
@@ -28,22 +28,24 @@ def test_small_groups_share_a_stratum():
         "P17, seen": 20,
         "T1, unseen": 20,
     }
-    few = reliability.with_strata(said(18))
+    few = knowledge_base_strata.with_strata(said(18))
     assert set(few["stratum"]) == {"rest, seen", "rest, unseen"}
     twice = pd.concat([said(12), said(12)])
-    assert set(reliability.with_strata(twice)["stratum"]) == {
+    assert set(knowledge_base_strata.with_strata(twice)["stratum"]) == {
         "rest, seen",
         "rest, unseen",
     }
     mixed = said(24).assign(group=[f"P{i}" for i in range(24)])
-    assert set(reliability.with_strata(mixed)["stratum"]) == {
+    assert set(knowledge_base_strata.with_strata(mixed)["stratum"]) == {
         "location, seen",
         "location, unseen",
     }
 
 
 def test_findings_of_the_paper_hold_in_pairs():
-    effects = reliability.effects(paper.pairs(), ["NCR", "UR", "IUR", "Cons_w"], 500)
+    effects = knowledge_base_strata.effects(
+        paper.pairs(), ["NCR", "UR", "IUR", "Cons_w"], 500
+    )
     table = effects.assign(effect=effects["effect"].str.partition(" (")[0])
     table = table.set_index(["effect", "measure"])
     assert table.loc[("larger", "NCR"), "low"] > 0

@@ -10,12 +10,12 @@ import torch
 from safetensors.torch import load_file
 
 from helpers import UserError, models
-from tests import tiny
+from tests import tiny_models
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    return tiny.save(tmp_path_factory.mktemp("base") / "llama")
+    return tiny_models.save(tmp_path_factory.mktemp("base") / "llama")
 
 
 def adapted(base, config):
@@ -72,7 +72,7 @@ def test_base_and_adapter_are_both_in_the_checksum(base, folder):
 
 
 def test_the_tokenizer_beside_an_adapter_is_taken(folder):
-    tiny.chat_tokenizer().save_pretrained(folder)
+    tiny_models.chat_tokenizer().save_pretrained(folder)
     assert models.load(folder, device="cpu", chat=True).chat
 
 
@@ -100,7 +100,7 @@ def based(base):
     """Return what gives an adapter another base: a family, a path, or none."""
 
     def change(folder):
-        other = tiny.save(folder.parent / base, base) if base == "gpt2" else base
+        other = tiny_models.save(folder.parent / base, base) if base == "gpt2" else base
         settings_of(folder, base_model_name_or_path=other and str(other))
 
     return change

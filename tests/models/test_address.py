@@ -5,9 +5,9 @@ import re
 import pytest
 
 from helpers import UserError
-from helpers.models import address
-from helpers.models.address import Address, Limits
+from helpers.models import server_address
 from helpers.models.checkpoints import find, slug
+from helpers.models.server_address import Address, Limits
 
 
 @pytest.mark.parametrize(
@@ -27,13 +27,16 @@ from helpers.models.checkpoints import find, slug
     ],
 )
 def test_an_address_has_a_place_and_a_model(name, url, model):
-    assert address.is_address(name)
-    assert address.parse(name) == Address(url, model)
+    assert server_address.is_address(name)
+    assert server_address.parse(name) == Address(url, model)
 
 
 def test_what_is_no_address_is_a_name():
     assert not any(
-        map(address.is_address, ["atlas-m", "org/model", "./http", "ftp://host#m"])
+        map(
+            server_address.is_address,
+            ["atlas-m", "org/model", "./http", "ftp://host#m"],
+        )
     )
 
 
@@ -62,7 +65,7 @@ def test_what_is_no_address_is_a_name():
 )
 def test_a_wrong_address_is_one_sentence_without_its_secrets(name, message):
     with pytest.raises(UserError, match=message) as told:
-        address.parse(name)
+        server_address.parse(name)
     assert "secret" not in str(told.value)
 
 
@@ -105,13 +108,13 @@ def test_a_server_has_no_files():
 def test_limits_come_from_the_environment(monkeypatch):
     for name in ("IN_FLIGHT", "TIMEOUT", "PATIENCE"):
         monkeypatch.delenv(f"SERVER_{name}", raising=False)
-    assert address.limits() == Limits()
+    assert server_address.limits() == Limits()
     monkeypatch.setenv("SERVER_IN_FLIGHT", "4")
     monkeypatch.setenv("SERVER_TIMEOUT", "2.5")
-    assert address.limits() == Limits(in_flight=4, timeout=2.5)
+    assert server_address.limits() == Limits(in_flight=4, timeout=2.5)
     for wrong in ("0", "-1", "many", "nan"):
         monkeypatch.setenv("SERVER_PATIENCE", wrong)
         with pytest.raises(
             UserError, match=f"SERVER_PATIENCE is '{wrong}'; set it to a number"
         ):
-            address.limits()
+            server_address.limits()

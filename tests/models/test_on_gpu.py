@@ -9,7 +9,7 @@ import torch
 
 from bench import workloads
 from helpers import models, probing
-from helpers.models import devices
+from helpers.exchange import devices
 from helpers.probing import engine
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

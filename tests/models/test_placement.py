@@ -7,14 +7,14 @@ import torch
 
 from helpers import UserError, models
 from helpers.models import gpu, placement
-from tests import tiny
+from tests import tiny_models
 
 CUDA = torch.device("cuda")
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    return tiny.save(tmp_path_factory.mktemp("tiny"))
+    return tiny_models.save(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from helpers.models import splice, tokens
-from tests import tiny
+from helpers.models import prefix_tokenising, tokens
+from tests import tiny_models
 
 CITIES = [
     "Lyon",
@@ -62,16 +62,18 @@ def llama_like() -> PreTrainedTokenizerFast:
     trainer = trainers.BpeTrainer(
         vocab_size=300, special_tokens=["<unk>", "<s>"], show_progress=False
     )
-    tokenizer.train_from_iterator([*tiny.TEXTS, *CITIES, *COUNTRIES, "\n"], trainer)
+    tokenizer.train_from_iterator(
+        [*tiny_models.TEXTS, *CITIES, *COUNTRIES, "\n"], trainer
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>"
     )
 
 
 TOKENIZERS = {
-    "bytes": lambda: tiny.byte_tokenizer("bos"),
-    "bytes with an end": lambda: tiny.byte_tokenizer("bos+eos"),
-    "unigram": lambda: tiny.piece_tokenizer("bos"),
+    "bytes": lambda: tiny_models.byte_tokenizer("bos"),
+    "bytes with an end": lambda: tiny_models.byte_tokenizer("bos+eos"),
+    "unigram": lambda: tiny_models.piece_tokenizer("bos"),
     "llama": llama_like,
 }
 
@@ -93,7 +95,7 @@ def spliced_and_whole(lm, asked, monkeypatch):
     )
     found = rows(lm, asked)
     count = len(read)
-    monkeypatch.setattr(splice, "FEW", 10_000)
+    monkeypatch.setattr(prefix_tokenising, "FEW", 10_000)
     return found, rows(lm, asked), count
 
 
@@ -101,12 +103,12 @@ def spliced_and_whole(lm, asked, monkeypatch):
 @pytest.mark.parametrize("separator", [" is in ", " : ", ": "])
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_spliced_ids_are_those_of_the_whole_text(name, separator, make, monkeypatch):
-    lm = tiny.language_model("llama", TOKENIZERS[name]())
+    lm = tiny_models.language_model("llama", TOKENIZERS[name]())
     asked = make(separator)
     found, whole, count = spliced_and_whole(lm, asked, monkeypatch)
     assert found == whole
     # Each prompt alone, its first and last text, and the sample: far from all texts.
-    assert count <= 3 * len(asked) + splice.SAMPLE < len(found)
+    assert count <= 3 * len(asked) + prefix_tokenising.SAMPLE < len(found)
 
 
 def letters(texts):
@@ -127,7 +129,7 @@ PARTS = {  # ways to cut a text that does not begin where the whole one does
 @pytest.mark.parametrize("name", PARTS)
 def test_tokens_that_a_part_has_otherwise_are_seen_and_read_whole(name, caplog):
     with caplog.at_level("INFO"):
-        found = splice.joint(
+        found = prefix_tokenising.joint(
             PAIRS, letters, lambda texts: letters(map(PARTS[name], texts))
         )
     assert found == WHOLE
@@ -142,12 +144,12 @@ def test_tokens_that_a_part_has_otherwise_are_seen_and_read_whole(name, caplog):
             [(prompt, end) for end in ENDS]
             for prompt in ("Lyon is in\n" * 2, "x\n\n" + "x" * 500)
         ),
-        PAIRS[: splice.FEW - 1],
+        PAIRS[: prefix_tokenising.FEW - 1],
     ],
 )
 def test_few_and_prompts_without_a_short_last_example_are_read_whole(pairs):
     read = []
-    found = splice.joint(
+    found = prefix_tokenising.joint(
         pairs, letters, lambda texts: read.extend(texts) or letters(texts)
     )
     assert found == letters(["".join(pair) for pair in pairs])
@@ -158,8 +160,8 @@ def test_few_and_prompts_without_a_short_last_example_are_read_whole(pairs):
 @pytest.mark.parametrize("separator", [" is in ", " : "])
 @pytest.mark.parametrize("vocabulary", ["gpt-2", "phi-3", "falcon"])
 def test_real_vocabularies(shared, vocabulary, separator, make, monkeypatch):
-    real = tiny.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
-    lm = tiny.language_model("gpt2", real)
+    real = tiny_models.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
+    lm = tiny_models.language_model("gpt2", real)
     found, whole, count = spliced_and_whole(lm, make(separator, 50), monkeypatch)
     assert found == whole
     assert count < len(found)

@@ -9,7 +9,7 @@ from transformers import AutoTokenizer
 
 from helpers import UserError, models, probing
 from helpers.models import tokens
-from tests import tiny
+from tests import tiny_models
 
 
 def one(lm, prompt, *continuations):
@@ -22,7 +22,7 @@ def pieces(lm, row):
 
 
 def test_plain_continuation_starts_after_the_prompt():
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
     row = one(lm, "Which country is Lyon in?", " France")[0]
     assert pieces(lm, row) == ["ĠFrance"]
     assert row.ids[: row.start] == tuple(
@@ -31,7 +31,7 @@ def test_plain_continuation_starts_after_the_prompt():
 
 
 def test_merge_over_the_boundary_moves_the_start_of_all_options():
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
     merged, plain = one(lm, "He was born in 19", "45", " and")
     assert pieces(lm, merged) == ["Ġ1945"]
     assert merged.start == plain.start
@@ -39,7 +39,7 @@ def test_merge_over_the_boundary_moves_the_start_of_all_options():
 
 
 def test_options_of_another_probe_do_not_move_the_start():
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
     prompts = ["He was born in 19"] * 2
     made = tokens.rows(lm, prompts, ["45", " and"], [("a", "v"), ("b", "v")])
     assert lm.tokenizer.decode(list(made[1].scored)) == " and"
@@ -55,7 +55,7 @@ def test_options_of_another_probe_do_not_move_the_start():
     ],
 )
 def test_merged_pieces_read_as_the_joint_text(prompt, continuation):
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer("bos"))
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer("bos"))
     row = one(lm, prompt, continuation)[0]
     assert row.ids == tuple(lm.tokenizer(prompt + continuation)["input_ids"])
     text = lm.tokenizer.decode(list(row.scored))
@@ -78,12 +78,12 @@ def test_start_is_within_the_prompt_and_common_to_all_options(prompt, options):
     assert [row.ids for row in made] == joint
 
 
-LM = tiny.language_model("gpt2", tiny.byte_tokenizer("bos"))
+LM = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer("bos"))
 
 
 @pytest.mark.parametrize("special", ["bos", "bos+eos"])
 def test_first_token_is_added_once_and_last_is_dropped(special):
-    lm = tiny.language_model("llama", tiny.byte_tokenizer(special))
+    lm = tiny_models.language_model("llama", tiny_models.byte_tokenizer(special))
     row = one(lm, "Lyon is in", " France")[0]
     assert row.ids.count(0) == 1
     assert row.ids[0] == 0
@@ -92,13 +92,13 @@ def test_first_token_is_added_once_and_last_is_dropped(special):
 
 
 def test_sentencepiece_pieces_keep_their_space():
-    lm = tiny.language_model("llama", tiny.piece_tokenizer("bos"))
+    lm = tiny_models.language_model("llama", tiny_models.piece_tokenizer("bos"))
     row = one(lm, "Lyon is located in", " France")[0]
     assert pieces(lm, row) == ["▁France"]
 
 
 def test_seq2seq_encoder_reads_the_prompt_and_decoder_the_continuation():
-    lm = tiny.language_model("t5")
+    lm = tiny_models.language_model("t5")
     row = one(lm, "Which country is Lyon in?", " France")[0]
     assert row.source == tuple(lm.tokenizer("Which country is Lyon in?")["input_ids"])
     assert row.source[-1] == lm.tokenizer.eos_token_id
@@ -108,7 +108,7 @@ def test_seq2seq_encoder_reads_the_prompt_and_decoder_the_continuation():
 
 
 def test_chat_template_is_read_and_the_first_token_not_doubled():
-    lm = tiny.language_model("llama", tiny.chat_tokenizer(), chat=True)
+    lm = tiny_models.language_model("llama", tiny_models.chat_tokenizer(), chat=True)
     row = one(lm, "Which country is Lyon in?", " France")[0]
     read = "<s>[user] Which country is Lyon in?\n[assistant] "
     assert tokens.read(lm, ["Which country is Lyon in?"]) == [read]
@@ -124,14 +124,18 @@ def test_a_continuation_needs_tokens_and_something_before_it():
     with pytest.raises(UserError, match="item / variant has no tokens"):
         one(LM, "Lyon", "")
     with pytest.raises(UserError, match="has nothing before it"):
-        one(tiny.language_model("gpt2", tiny.byte_tokenizer()), "", " France")
+        one(
+            tiny_models.language_model("gpt2", tiny_models.byte_tokenizer()),
+            "",
+            " France",
+        )
     assert (
         one(LM, "", " France")[0].start == 1
     )  # after the token that the tokenizer adds
 
 
 def test_ids_without_a_piece_have_a_name():
-    assert tokens.pieces(tiny.language_model("t5"), [5, 419])[1] == "<419>"
+    assert tokens.pieces(tiny_models.language_model("t5"), [5, 419])[1] == "<419>"
 
 
 @pytest.mark.parametrize(
@@ -145,8 +149,8 @@ def test_ids_without_a_piece_have_a_name():
     ],
 )
 def test_merges_of_real_vocabularies(shared, vocabulary, prompt, continuation, merges):
-    real = tiny.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
-    lm = tiny.language_model("gpt2", real)
+    real = tiny_models.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
+    lm = tiny_models.language_model("gpt2", real)
     row = one(lm, prompt, continuation)[0]
     assert row.ids == tuple(real(prompt + continuation)["input_ids"])
     assert (row.start < len(real(prompt)["input_ids"])) == merges
@@ -156,7 +160,7 @@ def test_merges_of_real_vocabularies(shared, vocabulary, prompt, continuation, m
 
 
 def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
     given, tokenise = [], type(lm.tokenizer).__call__
 
     def counted(tokenizer, texts, **settings):
@@ -197,8 +201,8 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
     ],
 )
 def test_a_template_puts_the_question_or_is_refused(template, read):
-    tokenizer = tiny.chat_tokenizer()
-    lm = tiny.language_model("llama", tokenizer, chat=True)
+    tokenizer = tiny_models.chat_tokenizer()
+    lm = tiny_models.language_model("llama", tokenizer, chat=True)
     lm.tokenizer.chat_template = template
     if "messages" in template:
         assert tokens.read(lm, ["Up?"]) == [read or "Up?<think></think>"]
@@ -207,7 +211,7 @@ def test_a_template_puts_the_question_or_is_refused(template, read):
             tokens.read(lm, ["Up?"])
 
 
-NO_FIRST = tiny.TEMPLATE.replace("{{ bos_token }}", "")
+NO_FIRST = tiny_models.TEMPLATE.replace("{{ bos_token }}", "")
 
 
 @pytest.mark.parametrize(
@@ -217,7 +221,7 @@ NO_FIRST = tiny.TEMPLATE.replace("{{ bos_token }}", "")
         ("mistral", "none", None, True),
         ("gemma2", "none", NO_FIRST, True),
         ("gemma2", "bos", NO_FIRST, True),
-        ("gemma2", "none", tiny.TEMPLATE, False),
+        ("gemma2", "none", tiny_models.TEMPLATE, False),
         ("gemma2", "bos", None, False),
         ("mixtral", "bos+eos", None, False),
         ("llama", "none", None, False),  # some of this family are trained without
@@ -225,15 +229,15 @@ NO_FIRST = tiny.TEMPLATE.replace("{{ bos_token }}", "")
     ],
 )
 def test_a_missing_first_token_is_told(family, special, template, told):
-    tokenizer = tiny.byte_tokenizer(special)
+    tokenizer = tiny_models.byte_tokenizer(special)
     tokenizer.chat_template = template
-    lm = tiny.language_model(family, tokenizer, chat=bool(template))
+    lm = tiny_models.language_model(family, tokenizer, chat=bool(template))
     assert bool(tokens.unbegun(lm)) == told
     assert ("warning" in probing.method(lm)) == told
 
 
 def test_what_is_told_of_a_first_token_mends_it(tmp_path, caplog):
-    tiny.save(tmp_path, "gemma2", tiny.byte_tokenizer())
+    tiny_models.save(tmp_path, "gemma2", tiny_models.byte_tokenizer())
     told = tokens.unbegun(models.load(tmp_path))
     assert caplog.messages == [told]
     assert "AutoTokenizer.from_pretrained(FOLDER, add_bos_token=True)" in told

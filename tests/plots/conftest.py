@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from helpers import plots
+from notebooks.kit import plots
 
 
 @pytest.fixture(autouse=True)

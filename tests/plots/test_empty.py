@@ -5,16 +5,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import plots
-from helpers.plots import primitives
-from tests.plots.drawn import draw, texts
+from notebooks.kit import plots
+from notebooks.kit.plots import shared_figures
+from tests.plots.figure_texts import draw, texts
 
 INTERVAL = {"estimate": np.nan, "low": np.nan, "high": np.nan}
 ROW = {
-    primitives.curves: (("x",), {"x": 0, **INTERVAL}),
-    primitives.dots: ((), {"label": "all", **INTERVAL}),
-    primitives.heat_map: ((), {"atlas-s": np.nan}),
-    primitives.bars: ((), {"known": np.nan}),
+    shared_figures.curves: (("x",), {"x": 0, **INTERVAL}),
+    shared_figures.dots: ((), {"label": "all", **INTERVAL}),
+    shared_figures.heat_map: ((), {"atlas-s": np.nan}),
+    shared_figures.bars: ((), {"known": np.nan}),
     plots.scatter: (("x", "y"), {"label": "a", "x": np.nan, "y": 0.5}),
 }
 EMPTY = [(figure, *given, 0) for figure, given in ROW.items()]

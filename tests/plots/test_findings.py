@@ -5,7 +5,8 @@ import json
 import pytest
 from hypothesis import given, strategies
 
-from helpers import UserError, findings, stats
+from helpers import UserError, stats
+from notebooks.kit import findings
 
 WORDS = {
     "holds": "More, by {size}.",

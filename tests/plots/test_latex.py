@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.plots import latex, tables
-from tests import hostile
+from notebooks.kit.plots import latex, result_tables
+from tests import hostile_inputs
 
 SCRIPTS = [
     "⏎ √ η §",
@@ -28,7 +28,7 @@ LINES = [
     "".join(latex.COMMANDS),
 ]
 TEXTS = [
-    *hostile.STRINGS,
+    *hostile_inputs.STRINGS,
     *SCRIPTS,
     *LINES,
     *(f"x{mark}i{mark}" for mark in latex.ACCENTS),
@@ -74,7 +74,7 @@ def test_letters_that_are_composed_in_another_way_are_the_same():
 
 def test_cells_and_headings_are_written_alike(tmp_path):
     said = ["[5] √", None, ["50 % $"]]
-    tables.export(
+    result_tables.export(
         pd.DataFrame({"η [1]": said, "n": [0.12345, 2.0, 1.0]}), "t", tmp_path
     )
     lines = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
@@ -87,8 +87,10 @@ def test_cells_and_headings_are_written_alike(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
 def test_pdflatex_sets_whatever_is_said(tmp_path):
-    tables.export(pd.DataFrame({"said": TEXTS, "again": TEXTS}), "rows", tmp_path)
-    tables.export(
+    result_tables.export(
+        pd.DataFrame({"said": TEXTS, "again": TEXTS}), "rows", tmp_path
+    )
+    result_tables.export(
         pd.DataFrame({text: [1.5] for text in dict.fromkeys(TEXTS)}), "heads", tmp_path
     )
     inside = "\n\n".join(rf"\input{{{name}}}" for name in ("rows", "heads"))

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import plots, published
-from tests.plots.drawn import draw, texts
+from notebooks.kit import plots, published
+from tests.plots.figure_texts import draw, texts
 
 
 def test_scatter_names_every_point_and_tells_r(ax):

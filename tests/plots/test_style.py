@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from book.tools import live
-from helpers import plots, published
-from helpers.plots import primitives, style
-from helpers.plots.style import WIDTH
-from tests.plots.drawn import draw
+from book.tools import live_model
+from notebooks.kit import plots, published
+from notebooks.kit.plots import shared_figures, style
+from notebooks.kit.plots.style import WIDTH
+from tests.plots.figure_texts import draw
 
 
 def test_a_model_has_one_colour():
@@ -32,7 +32,7 @@ def test_curves_of_one_figure_differ_in_colour(ax):
         "atlas-s",
     ]
     table = pd.DataFrame({"name": names, "n": 1, "estimate": 0.5})
-    primitives.curves(table, "n", "name", ax)
+    shared_figures.curves(table, "n", "name", ax)
     seen = [line.get_color() for line in ax.get_lines()][::2]
     assert len(set(seen)) == len(names)
     assert seen[-1] == plots.model_colour("atlas-s")
@@ -56,13 +56,13 @@ ROWS = pd.DataFrame(
 SHARES = pd.DataFrame({"known": [0.4, 0.6], "unknown": [0.6, 0.4]}, index=["a", "b"])
 OBJECTS = pd.DataFrame({"object": ["Peru"], "probability": 0.5, "told": ""})
 FIGURES = {
-    "dots": lambda: primitives.dots(ROWS, by="label", share=True),
-    "forest": lambda: primitives.forest(ROWS),
-    "curves": lambda: primitives.curves(ROWS, "x", "label", axis="doublings"),
-    "scatter": lambda: primitives.scatter(ROWS, "x", "estimate"),
-    "heat map": lambda: primitives.heat_map(SHARES, "share"),
-    "bars": lambda: primitives.bars(SHARES, xlabel="share"),
-    "objects": lambda: live.drawn(OBJECTS),
+    "dots": lambda: shared_figures.dots(ROWS, by="label", share=True),
+    "forest": lambda: shared_figures.forest(ROWS),
+    "curves": lambda: shared_figures.curves(ROWS, "x", "label", axis="doublings"),
+    "scatter": lambda: shared_figures.scatter(ROWS, "x", "estimate"),
+    "heat map": lambda: shared_figures.heat_map(SHARES, "share"),
+    "bars": lambda: shared_figures.bars(SHARES, xlabel="share"),
+    "objects": lambda: live_model.drawn(OBJECTS),
     "empty": lambda: plots.empty(None, "There is nothing to draw."),
 }
 

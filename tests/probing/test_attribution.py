@@ -13,7 +13,7 @@ from helpers.probing.attribution import (
     baseline_ids,
     converged,
 )
-from tests import tiny
+from tests import tiny_models
 
 PROMPT = "France. Which country is Bern in?"
 
@@ -44,7 +44,7 @@ def integrated_gradients(lm, row, at: int, points: int = 100):
 
 @pytest.mark.parametrize("family", ["llama", "gpt2", "gpt_neox", "bloom", "t5"])
 def test_scores_are_integrated_gradients(family):
-    lm = tiny.language_model(family)
+    lm = tiny_models.language_model(family)
     found = attribute(lm, PROMPT, " Italy", n_steps=60)
     row = tokens.rows(lm, [PROMPT], [" Italy"], [("a",)])[0]
     assert found["step"].nunique() == len(row.scored)
@@ -80,7 +80,7 @@ def test_points_are_added_until_the_integral_converges(monkeypatch):
 
 
 def test_steps_and_tokens_are_those_of_score():
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
     found = attribute(
         lm, "He was born in 19", "45", n_steps=10
     )  # one piece with its prompt's end
@@ -89,7 +89,7 @@ def test_steps_and_tokens_are_those_of_score():
 
 
 def test_the_model_is_left_as_it_was():
-    lm = tiny.language_model("gpt2", pad_token_id=None)
+    lm = tiny_models.language_model("gpt2", pad_token_id=None)
     before = (
         lm.model.config.to_dict(),
         lm.tokenizer.pad_token,
@@ -113,12 +113,12 @@ def test_the_model_is_left_as_it_was():
 
 def test_a_prompt_over_the_context_is_refused():
     with pytest.raises(UserError, match="at most 128"):
-        attribute(tiny.language_model("llama"), PROMPT * 20, " Italy")
+        attribute(tiny_models.language_model("llama"), PROMPT * 20, " Italy")
 
 
 @pytest.mark.parametrize("most", [5, 1, 0])
 def test_want_of_memory_is_met_with_fewer_points(most):
-    lm = tiny.language_model("llama")
+    lm = tiny_models.language_model("llama")
     wanted = attribute(lm, PROMPT, " Italy", n_steps=20)
 
     def scarce(module, inputs):
@@ -135,7 +135,7 @@ def test_want_of_memory_is_met_with_fewer_points(most):
 
 
 def test_a_templates_tokens_have_their_share():
-    lm = tiny.language_model("llama", tiny.chat_tokenizer(), chat=True)
+    lm = tiny_models.language_model("llama", tiny_models.chat_tokenizer(), chat=True)
     found = attribute(lm, PROMPT, " Italy", n_steps=60)
     first = "".join(found.loc[found["step"] == 0, "token"])
     assert (

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from helpers import UserError
 from helpers.probing import engine, generate
-from helpers.probing.engine import branching, decoding, packing, trial
+from helpers.probing.engine import decoding, packed_continuations, packing, trial
 from helpers.probing.engine.decoding import Rules, Task
 from helpers.probing.engine.trie import PASS
-from tests import tiny
+from tests import tiny_models
 from tests.probing.test_engine import METHODS, short_of_memory, tokens_forwarded
 
-PACKED = [n for n, way in METHODS.items() if way == "packed" and n not in tiny.SEQ2SEQ]
+PACKED = [
+    n for n, way in METHODS.items() if way == "packed" and n not in tiny_models.SEQ2SEQ
+]
 # Learned, rotary and biased positions; windows, soft caps, latent keys.
 ATTENTION = [
     "bloom",
@@ -43,7 +45,7 @@ def case(family: str):
 @functools.cache
 def made(family: str):
     """Return a tiny model and prompts: some begin alike, one begins as another whole one."""
-    lm = tiny.language_model(family)
+    lm = tiny_models.language_model(family)
     draw = np.random.default_rng(0)
 
     def text(n: int) -> tuple[int, ...]:
@@ -116,7 +118,7 @@ def expected(
 def run(
     lm, tasks, rules, length: int = 512, price: float = PASS, scored=frozenset()
 ) -> dict:
-    parts = list(branching.run(lm, tasks, length, rules, price, scored))
+    parts = list(packed_continuations.run(lm, tasks, length, rules, price, scored))
     assert sum(map(len, parts)) == len(tasks)  # each text once
     return {task: text for part in parts for task, text in part.items()}
 
@@ -152,7 +154,7 @@ def test_every_packed_family_says_what_a_plain_loop_says(family):
 
 @pytest.mark.parametrize("family", ["llama_dynamic", "mamba", "t5"])
 def test_other_families_are_continued_otherwise(family):
-    assert not engine.scorer(tiny.language_model(family)).joins
+    assert not engine.scorer(tiny_models.language_model(family)).joins
 
 
 @settings(max_examples=40, deadline=None)
@@ -223,7 +225,7 @@ def test_a_window_left_out_of_the_mask_fails(monkeypatch):
 
 
 def test_a_model_that_fails_goes_on_in_batches_and_that_is_told(monkeypatch, caplog):
-    lm = tiny.language_model("llama")
+    lm = tiny_models.language_model("llama")
     prompts = ["Which country is Lyon in?", "Lyon is located in", "The"]
     right = generate(lm, prompts, progress=False)
     lm.trials.continues_in_packs = None

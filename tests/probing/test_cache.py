@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from helpers import UserError
-from helpers.probing import cache, engine, generate, score
+from helpers.probing import engine, generate, result_cache, score
 from helpers.probing.engine import Packed
-from tests import tiny
+from tests import tiny_models
 from tests.probing.test_scoring import table
 
 CITIES = ("Lyon", "Bern", "Turin", "Rome", "Nice", "Bari")
@@ -22,7 +22,7 @@ PROBES = table(
 
 @pytest.fixture
 def lm():
-    lm = tiny.language_model("llama")
+    lm = tiny_models.language_model("llama")
     assert engine.scorer(lm).joins  # tried
     return lm
 
@@ -93,16 +93,16 @@ def test_interrupted_generation_resumes_and_gives_the_same_table(
 def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_path):
     # What `kill -9` leaves: the chunks written so far and a half-written file, no last
     # flush.
-    monkeypatch.setattr(cache, "CHUNK_ROWS", 4)
-    write = cache.write
+    monkeypatch.setattr(result_cache, "CHUNK_ROWS", 4)
+    write = result_cache.write
     forwarded["stop"] = 5
     monkeypatch.setattr(
-        cache, "write", lambda to, new: write(to, new) if len(new) >= 4 else None
+        result_cache, "write", lambda to, new: write(to, new) if len(new) >= 4 else None
     )
     with pytest.raises(KeyboardInterrupt):
         score(lm, PROBES, tmp_path, progress=False)
     (tmp_path / "answers-0123.tmp").write_bytes(b"PAR1 half a file")
-    monkeypatch.setattr(cache, "write", write)
+    monkeypatch.setattr(result_cache, "write", write)
     forwarded.update(rows=0, stop=None)
     found = score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == len(PROBES) - 8
@@ -113,10 +113,10 @@ def test_many_small_files_hold_the_same_and_become_one(
     lm, forwarded, monkeypatch, tmp_path
 ):
     whole = score(lm, PROBES, progress=False)
-    monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
+    monkeypatch.setattr(result_cache, "CHUNK_ROWS", 1)
     pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
     assert len(list(tmp_path.iterdir())) == 6
-    monkeypatch.setattr(cache, "MOST_FILES", 5)
+    monkeypatch.setattr(result_cache, "MOST_FILES", 5)
     forwarded.update(rows=0)
     for _ in range(2):
         pd.testing.assert_frame_equal(
@@ -143,7 +143,9 @@ def test_a_broken_file_is_set_aside_and_computed_again(lm, forwarded, tmp_path, 
     if damage == "no parquet":
         file.write_bytes(b"no parquet")
     if damage.startswith(("no", "other c")):  # under the name that fits it
-        file.rename(file.with_stem(f"answers-{cache._checksum(file.read_bytes())}"))
+        file.rename(
+            file.with_stem(f"answers-{result_cache._checksum(file.read_bytes())}")
+        )
     forwarded.update(rows=0)
     with pytest.warns(UserWarning, match=r"set aside as answers-.*\.corrupt"):
         found = score(lm, PROBES, tmp_path, progress=False)
@@ -154,20 +156,20 @@ def test_a_broken_file_is_set_aside_and_computed_again(lm, forwarded, tmp_path, 
 
 
 def test_other_models_formats_and_starts_have_other_keys(lm, tmp_path):
-    other = tiny.language_model("llama", seed=1)
+    other = tiny_models.language_model("llama", seed=1)
     chat, bare = (
-        tiny.language_model("llama", tiny.chat_tokenizer(), chat=c)
+        tiny_models.language_model("llama", tiny_models.chat_tokenizer(), chat=c)
         for c in (True, False)
     )
     for one, two in ((lm, other), (chat, bare)):
         first, second = (score(m, PROBES, tmp_path, progress=False) for m in (one, two))
         assert first["logprobs"].iloc[0] != second["logprobs"].iloc[0]
         pd.testing.assert_frame_equal(second, score(two, PROBES, progress=False))
-    theta = tiny.language_model("llama", rope_theta=50.0)
+    theta = tiny_models.language_model("llama", rope_theta=50.0)
     theta.model.config.rope_theta_note = "another configuration, the same weights"
-    half = tiny.language_model("llama")
+    half = tiny_models.language_model("llama")
     object.__setattr__(half, "dtype", torch.bfloat16)
-    assert len({cache.identity(each) for each in (lm, theta, half)}) == 3
+    assert len({result_cache.identity(each) for each in (lm, theta, half)}) == 3
 
 
 def test_changed_rules_of_generation_are_not_read_from_the_cache(lm, tmp_path):
@@ -188,9 +190,9 @@ def test_a_full_disk_is_one_sentence(lm, monkeypatch, tmp_path):
 
 
 def test_values_come_back_exactly(tmp_path):
-    result = cache.Result((-0.1, float("-inf")), (3, 4), (-1e-30,))
-    cache.write(tmp_path, {"a": result, "b": cache.Result((-1.0,))})
-    assert cache.read(tmp_path, ["a"]) == {"a": result}
+    result = result_cache.Result((-0.1, float("-inf")), (3, 4), (-1e-30,))
+    result_cache.write(tmp_path, {"a": result, "b": result_cache.Result((-1.0,))})
+    assert result_cache.read(tmp_path, ["a"]) == {"a": result}
 
 
 @pytest.mark.parametrize("library", ["torch", "transformers"])
@@ -199,7 +201,7 @@ def test_what_another_version_of_a_library_scored_is_not_read_back(
 ):
     score(lm, PROBES, tmp_path, progress=False)
     forwarded.update(rows=0)
-    other = cache.identities.versions() | {library: "9.9.9"}
-    monkeypatch.setattr(cache.identities, "versions", lambda: other)
+    other = result_cache.identities.versions() | {library: "9.9.9"}
+    monkeypatch.setattr(result_cache.identities, "versions", lambda: other)
     score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == len(PROBES)

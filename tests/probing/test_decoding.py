@@ -8,7 +8,7 @@ import torch
 from helpers.models import tokens
 from helpers.probing import engine, generate
 from helpers.probing.engine import Packed, decoding
-from tests import tiny
+from tests import tiny_models
 
 PROMPTS = [
     "Which country is Lyon in?",
@@ -26,7 +26,7 @@ def in_batches(monkeypatch):
 
 def spoilt(family: str, change):
     """Return a tiny model whose logits are changed by what it is given, and how often it read."""
-    lm = tiny.language_model(family, eos_token_id=None, pad_token_id=0)
+    lm = tiny_models.language_model(family, eos_token_id=None, pad_token_id=0)
     forward, read = lm.model.forward, []
 
     def changed(*args, **given):
@@ -79,7 +79,7 @@ def test_texts_that_change_each_other_are_continued_one_by_one():
 
 @pytest.mark.parametrize("family", ["llama", "mamba", "t5"])
 def test_texts_that_have_ended_leave_the_others_as_they_are(family):
-    lm = tiny.language_model(family)
+    lm = tiny_models.language_model(family)
     many = [
         f"{prompt} {word}" for prompt in PROMPTS for word in ("France", "Italy", "1945")
     ]

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from transformers.models.falcon import modeling_falcon
 
 from helpers import UserError
-from helpers.models import families, gpu, plain
+from helpers.models import families, gpu
 from helpers.models.tokens import Row
 from helpers.probing import engine
 from helpers.probing import method as public_method
-from helpers.probing.engine import encoder, packing, trial
+from helpers.probing.engine import encoder, packing, plain, trial
 from helpers.probing.engine.trie import PASS
-from tests import tiny
+from tests import tiny_models
 
 METHODS = {
-    **dict.fromkeys([*tiny.FAMILIES, *tiny.MORE], "packed"),
+    **dict.fromkeys([*tiny_models.FAMILIES, *tiny_models.MORE], "packed"),
     **dict.fromkeys(["llama_dynamic", "mamba", "phi3_longrope"], "plain"),
 }
 # One family of each kind of attention: a bias by distance, latent keys, windows with a
@@ -66,20 +66,21 @@ def sample(
 
 def one_by_one(lm, rows) -> dict:
     return {
-        row: tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows
+        row: tiny_models.naive_logprobs(lm, row.ids, row.start, row.source)
+        for row in rows
     }
 
 
 def case(family: str):
     """Return what `made` makes, its model not tried yet."""
     lm, rows, expected = made(family)
-    return tiny.untried(lm), rows, expected
+    return tiny_models.untried(lm), rows, expected
 
 
 @functools.cache
 def made(family: str):
     """Return a tiny model, rows that are longer than its window, and what they score one by one."""
-    lm = tiny.language_model(family)
+    lm = tiny_models.language_model(family)
     # Rotary positions that grow with the text have a state; within the context they are
     # exact.
     rows = sample(lm, 12 if family == "llama_dynamic" else 40)
@@ -123,7 +124,7 @@ def tokens_forwarded(lm):
 
 
 def test_every_kind_of_family_is_tested():  # each packed one: tests/test_architectures.py
-    tested = {tiny.network(name).config.model_type for name in METHODS}
+    tested = {tiny_models.network(name).config.model_type for name in METHODS}
     assert tested >= packing.PATCHES.keys() >= families.HOOKED
 
 
@@ -215,7 +216,7 @@ def test_a_method_that_raises_is_left_loudly(monkeypatch, caplog):
 
 
 def test_a_network_in_another_format_than_asked_for_is_packed_all_the_same():
-    lm = tiny.language_model("llama")
+    lm = tiny_models.language_model("llama")
     object.__setattr__(lm, "dtype", torch.bfloat16)
     lm.model.to(torch.float16)  # as transformers' AWQ does with bfloat16
     assert engine.method(lm)["method"] == "packed"
@@ -230,7 +231,7 @@ def test_a_network_in_another_format_than_asked_for_is_packed_all_the_same():
     ],
 )
 def test_plain_batches_are_those_that_change_nothing(change, batches):
-    lm = tiny.language_model("mamba")
+    lm = tiny_models.language_model("mamba")
     rows, forward = sample(lm), lm.model.forward
 
     def changed(**given):
@@ -250,7 +251,7 @@ def test_plain_batches_are_those_that_change_nothing(change, batches):
 
 
 def test_a_model_that_scores_otherwise_each_time_is_refused():
-    lm = tiny.language_model("mamba")
+    lm = tiny_models.language_model("mamba")
     forward = lm.model.forward
     lm.model.forward = lambda **given: torch.utils._pytree.tree_map_only(
         torch.Tensor, lambda part: part + torch.rand_like(part), forward(**given)
@@ -262,13 +263,13 @@ def test_a_model_that_scores_otherwise_each_time_is_refused():
 
 
 def test_an_unknown_family_is_told_loudly_and_once(caplog):
-    lm = tiny.language_model("mamba")
+    lm = tiny_models.language_model("mamba")
     assert engine.method(lm) == engine.method(lm)
     assert len(caplog.records) == 1
 
 
 def test_the_check_is_longer_than_its_window_and_leaves_the_config_alone():
-    lm = tiny.language_model("mistral", sliding_window=100)
+    lm = tiny_models.language_model("mistral", sliding_window=100)
     assert max(len(row.ids) for row in trial.sample(lm)) > 2 * trial.WINDOW
     before = lm.model.config.to_dict()
     assert engine.method(lm)["method"] == "packed"
@@ -277,7 +278,7 @@ def test_the_check_is_longer_than_its_window_and_leaves_the_config_alone():
 
 @pytest.mark.parametrize("family", ["bloom", "falcon_alibi", "gpt_neo", "mpt", "t5"])
 def test_hooks_are_gone_afterwards(family):
-    lm = tiny.language_model(family)
+    lm = tiny_models.language_model(family)
     build = modeling_falcon.build_alibi_tensor
 
     def state() -> list:
@@ -431,7 +432,7 @@ def test_a_text_that_does_not_fit_at_all_is_one_sentence(family):
 
 @pytest.mark.parametrize("family", ["gpt2", "llama", "mistral", "opt", "bloom", "t5"])
 def test_bfloat16_is_within_its_rounding(family):
-    lm, (_, rows, exact) = tiny.language_model(family), case(family)
+    lm, (_, rows, exact) = tiny_models.language_model(family), case(family)
     object.__setattr__(lm, "dtype", torch.bfloat16)
     lm.model.to(torch.bfloat16)
     packed, naive = run(lm, rows, "packed"), one_by_one(lm, rows)

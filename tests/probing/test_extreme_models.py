@@ -10,12 +10,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.models import check, plain
+from helpers.models import model_checks
 from helpers.models.tokens import Row
-from helpers.probing import cache, engine, score
-from helpers.probing.engine import packing, trial
+from helpers.probing import engine, result_cache, score
+from helpers.probing.engine import packing, plain, trial
 from helpers.probing.engine.trie import PASS, build, plan
-from tests import tiny
+from tests import tiny_models
 
 LONG = 100  # keys from which on the planted kernel is wrong
 DROPPED = 64
@@ -62,7 +62,10 @@ def naive(lm) -> list[list[float]]:
     found = score(lm, PROBES, progress=False)
     rows = [lm.tokenizer(p + c)["input_ids"] for p, c in PROBES.itertuples(index=False)]
     lengths = found["logprobs"].map(len)
-    return [tiny.naive_logprobs(lm, ids, len(ids) - n) for ids, n in zip(rows, lengths)]
+    return [
+        tiny_models.naive_logprobs(lm, ids, len(ids) - n)
+        for ids, n in zip(rows, lengths)
+    ]
 
 
 def apart(found: pd.DataFrame, wanted: list[list[float]]) -> float:
@@ -74,9 +77,9 @@ def apart(found: pd.DataFrame, wanted: list[list[float]]) -> float:
 def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(
     family, dropping, caplog
 ):
-    lm = tiny.language_model(family)
+    lm = tiny_models.language_model(family)
     assert (
-        short_difference(lm) <= check.TOLERANCE["float32"]
+        short_difference(lm) <= model_checks.TOLERANCE["float32"]
     )  # which no short pack shows
     assert not dropping
     with caplog.at_level(logging.WARNING):
@@ -96,10 +99,10 @@ def test_what_failed_is_checked_again_and_then_kept(monkeypatch):
     monkeypatch.setattr(
         packing, "as_mask", lambda model, seen: right(model, seen | True)
     )
-    assert engine.method(tiny.language_model("llama"))["method"] == "plain"
+    assert engine.method(tiny_models.language_model("llama"))["method"] == "plain"
     assert not trial.folder().exists()
     monkeypatch.setattr(packing, "as_mask", right)
-    assert engine.method(tiny.language_model("llama"))["method"] == "packed"
+    assert engine.method(tiny_models.language_model("llama"))["method"] == "packed"
     assert len(list(trial.folder().iterdir())) == 1
 
 
@@ -114,16 +117,16 @@ def checks(monkeypatch):
 
 
 def ask(lm) -> tuple:
-    found = engine.scorer(tiny.untried(lm))  # as another process would
+    found = engine.scorer(tiny_models.untried(lm))  # as another process would
     return found.method, found.joins
 
 
 @pytest.mark.parametrize("family", ["llama", "mamba", "t5"])
 def test_a_model_is_checked_once(family, checks):
-    first = ask(tiny.language_model(family))
+    first = ask(tiny_models.language_model(family))
     assert len(checks) > 0
     del checks[:]
-    assert ask(tiny.language_model(family)) == first
+    assert ask(tiny_models.language_model(family)) == first
     assert not checks
 
 
@@ -137,16 +140,16 @@ def eager(lm):
     return lm
 
 
-VERSIONS = cache.identities.versions()
+VERSIONS = result_cache.identities.versions()
 CHANGES = {  # a model made from another, or what is set: an object, a name, and what it returns
     "dtype": half,
-    "weights": lambda lm: tiny.language_model("llama", seed=1),
+    "weights": lambda lm: tiny_models.language_model("llama", seed=1),
     "no weights yet": lambda lm: dataclasses.replace(lm, weights_sha=""),
     "attention": eager,
     "longer packs": (engine, "pack_length", 600),
-    "torch": (cache.identities, "versions", VERSIONS | {"torch": "9.9.9"}),
+    "torch": (result_cache.identities, "versions", VERSIONS | {"torch": "9.9.9"}),
     "transformers": (
-        cache.identities,
+        result_cache.identities,
         "versions",
         VERSIONS | {"transformers": "9.9.9"},
     ),
@@ -157,8 +160,8 @@ CHANGES = {  # a model made from another, or what is set: an object, a name, and
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_decides_the_numbers_is_checked_anew(change, checks, monkeypatch):
-    ask(tiny.language_model("llama"))
-    made, change, lm = len(checks), CHANGES[change], tiny.language_model("llama")
+    ask(tiny_models.language_model("llama"))
+    made, change, lm = len(checks), CHANGES[change], tiny_models.language_model("llama")
     if isinstance(change, tuple):
         owner, name, value = change
         monkeypatch.setattr(owner, name, lambda *_: value)
@@ -173,15 +176,15 @@ def test_an_outcome_that_cannot_be_read_or_kept_is_made_again(damage, checks):
     if damage == "folder":
         trial.folder().parent.mkdir(exist_ok=True)
         trial.folder().write_text("in the way")
-    first = ask(tiny.language_model("llama"))
+    first = ask(tiny_models.language_model("llama"))
     for file in trial.folder().glob("*"):
         file.write_text("{")
     made = len(checks)
-    assert ask(tiny.language_model("llama")) == first
+    assert ask(tiny_models.language_model("llama")) == first
     assert len(checks) == 2 * made
 
 
-LM = tiny.language_model("llama")
+LM = tiny_models.language_model("llama")
 
 
 @given(
@@ -204,7 +207,7 @@ def test_rows_of_a_check_fill_a_pack_below_a_kept_beginning(length, limit, score
 
 
 def test_half_precision_is_forgiven_single_tokens_of_many():
-    lm = half(tiny.language_model("llama"))
+    lm = half(tiny_models.language_model("llama"))
     rows = trial.fill(lm, 512)
     scores = {row: tuple(-1.0 for _ in row.scored) for row in rows}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helpers import UserError
 from helpers.models import tokens
 from helpers.probing import generate, metered, score, score_and_generate
-from tests import tiny
+from tests import tiny_models
 
 PROMPTS = [
     "Which country is Lyon in?",
@@ -26,14 +26,14 @@ NEVER = ("never such a string",)
 
 def endless(family: str, tokenizer=None, seed: int = 0):
     """Return a tiny model whose configuration names no end-of-text token."""
-    return tiny.language_model(
+    return tiny_models.language_model(
         family, tokenizer, seed, eos_token_id=None, pad_token_id=0
     )
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", tiny_models.FAMILIES)
 def test_every_family_continues_as_transformers_does(family):
-    lm = tiny.language_model(family)
+    lm = tiny_models.language_model(family)
     found = generate(lm, PROMPTS, max_new_tokens=7, stop=NEVER, progress=False)
     for prompt, pieces, logprobs in zip(PROMPTS, found["tokens"], found["logprobs"]):
         ids = torch.tensor([tokens.prompt_ids(lm, [prompt])[0]])
@@ -76,7 +76,7 @@ def test_order_and_batch_size_change_nothing(seed, size):
                 assert left == pytest.approx(right, abs=1e-5)
 
 
-MODELS = [tiny.language_model(name) for name in ("gpt2", "mistral", "t5")]
+MODELS = [tiny_models.language_model(name) for name in ("gpt2", "mistral", "t5")]
 
 
 class Script(torch.nn.Module):
@@ -101,12 +101,12 @@ class Script(torch.nn.Module):
 
 def scripted(text: str):
     """Return a model that says a text after the prompt "Lyon?" and then goes round for ever."""
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
     ids = lm.tokenizer("?" + text)["input_ids"]
     assert len(set(ids)) == len(ids), "a script says each token once"
     model = Script(dict(zip(ids, [*ids[1:], ids[0]])), len(lm.tokenizer))
     model.config = lm.model.config
-    return dataclasses.replace(tiny.untried(lm), model=model, weights_sha=text)
+    return dataclasses.replace(tiny_models.untried(lm), model=model, weights_sha=text)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_both_readings_agree_where_the_free_text_is_the_anchor(family, seed):
 
 
 def test_anchor_that_merges_with_the_prompt_is_read_where_score_reads_it():
-    lm = endless("gpt2", tiny.byte_tokenizer())
+    lm = endless("gpt2", tiny_models.byte_tokenizer())
     prompt, year = "He was born in 19", "45"
     probes = pd.DataFrame([{"item": 0, "variant": "v", "option": 0, "prompt": prompt}])
     forced = score(lm, probes.assign(continuation=year), progress=False)
@@ -199,7 +199,7 @@ BOTH = pd.DataFrame(
 @pytest.mark.parametrize("family", ["llama", "gpt2", "bloom", "gpt_neo", "mamba", "t5"])
 @pytest.mark.parametrize("spoken", [None, [True, False, True, True, False, True]])
 def test_scored_and_continued_at_once_is_scored_and_continued(family, spoken, tmp_path):
-    lm = endless(family, tiny.byte_tokenizer() if family == "gpt2" else None)
+    lm = endless(family, tiny_models.byte_tokenizer() if family == "gpt2" else None)
     settings = {"max_new_tokens": 5, "stop": NEVER, "progress": False}
     found = score_and_generate(lm, BOTH, spoken, **settings, cache=tmp_path)
     asked = BOTH if spoken is None else BOTH[spoken]
@@ -258,7 +258,7 @@ def test_what_both_take_counts_a_prompt_once():
 
 
 def test_sentencepiece_text_keeps_its_leading_space():
-    lm = endless("llama", tiny.piece_tokenizer("bos"))
+    lm = endless("llama", tiny_models.piece_tokenizer("bos"))
     texts = generate(lm, PROMPTS, stop=NEVER, progress=False)
     for text, pieces in zip(texts["text"], texts["tokens"]):
         said = "".join(p for p in pieces if p not in lm.tokenizer.all_special_tokens)
@@ -266,7 +266,7 @@ def test_sentencepiece_text_keeps_its_leading_space():
 
 
 def test_chat_prompt_is_read_through_the_template():
-    lm = tiny.language_model("llama", tiny.chat_tokenizer(), chat=True)
+    lm = tiny_models.language_model("llama", tiny_models.chat_tokenizer(), chat=True)
     found = generate(lm, ["Lyon?"], anchors=[" France"], progress=False).iloc[0]
     assert found["read"] == "<s>[user] Lyon?\n[assistant] "
     probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon?"}])
@@ -278,10 +278,10 @@ def test_chat_prompt_is_read_through_the_template():
 
 def test_columns_and_index_of_a_frame_stay():
     frame = pd.DataFrame({"prompt": PROMPTS, "item": list("abcde")}, index=range(5, 10))
-    found = generate(tiny.language_model("llama"), frame, progress=False)
+    found = generate(tiny_models.language_model("llama"), frame, progress=False)
     pd.testing.assert_frame_equal(found[["prompt", "item"]], frame)
     assert list(found.columns[2:]) == ["text", "tokens", "logprobs", "read"]
-    assert len(generate(tiny.language_model("llama"), [], progress=False)) == 0
+    assert len(generate(tiny_models.language_model("llama"), [], progress=False)) == 0
 
 
 @pytest.mark.parametrize(
@@ -295,8 +295,8 @@ def test_columns_and_index_of_a_frame_stay():
     ],
 )
 def test_bad_settings_are_refused(settings, message):
-    lm = tiny.language_model(
-        "llama", tiny.byte_tokenizer()
+    lm = tiny_models.language_model(
+        "llama", tiny_models.byte_tokenizer()
     )  # which adds no first token
     with pytest.raises(UserError, match=message):
         generate(lm, **{"prompts": ["Lyon?"]} | settings)

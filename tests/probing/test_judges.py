@@ -7,13 +7,13 @@ import pytest
 
 from helpers import UserError
 from helpers.metrics import responses
-from helpers.probing import judges
-from tests import tiny
+from notebooks.analysis import judges
+from tests import tiny_models
 
 
 @pytest.fixture(scope="module")
 def lm():
-    return dataclasses.replace(tiny.language_model("llama"), max_length=None)
+    return dataclasses.replace(tiny_models.language_model("llama"), max_length=None)
 
 
 def marked():
@@ -36,7 +36,7 @@ def test_the_verdict_is_the_more_probable_word(lm):
     for word in judges.VERDICTS:
         whole = lm.tokenizer(prompt + word)["input_ids"]
         assert whole[: len(ids)] == ids
-        sums.append(sum(tiny.naive_logprobs(lm, whole, len(ids))))
+        sums.append(sum(tiny_models.naive_logprobs(lm, whole, len(ids))))
     verdicts = judges.same_meaning(lm, marked())
     assert verdicts.to_dict() == {3: sums[0] > sums[1]}
 

@@ -3,12 +3,12 @@
 import pytest
 
 from helpers import UserError
-from helpers.probing.paraphrasing import paraphrase
-from tests import tiny
+from notebooks.analysis.paraphrasing import paraphrase
+from tests import tiny_models
 
 
 def test_paraphrases_differ_from_each_other_and_from_the_text():
-    lm = tiny.language_model("t5")
+    lm = tiny_models.language_model("t5")
     texts = ["the capital of Chad", "Rome"]
     found = paraphrase(lm, texts, 2, max_new_tokens=6)
     assert len(found) == 2
@@ -30,4 +30,4 @@ def test_paraphrases_differ_from_each_other_and_from_the_text():
 )
 def test_what_cannot_be_paraphrased_is_refused(family, n, sentence):
     with pytest.raises(UserError, match=sentence):
-        paraphrase(tiny.language_model(family), ["Rome"], n)
+        paraphrase(tiny_models.language_model(family), ["Rome"], n)

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tokenizers import normalizers
 
 from helpers import UserError, probing
-from helpers.models import gpu, plain, tokens
+from helpers.models import gpu, tokens
 from helpers.probing import engine, score, scoring, work
-from tests import tiny
+from helpers.probing.engine import plain
+from tests import tiny_models
 
 PROMPTS = [
     "Which country is Lyon in?",
@@ -43,19 +44,21 @@ def largest_difference(left, right) -> float:
 def expected(lm, probes) -> list[list[float]]:
     groups = list(zip(probes["item"], probes["variant"]))
     rows = tokens.rows(lm, list(probes["prompt"]), list(probes["continuation"]), groups)
-    return [tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows]
+    return [
+        tiny_models.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows
+    ]
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", tiny_models.FAMILIES)
 def test_every_family_scores_as_one_sequence_at_a_time(family):
-    lm = tiny.language_model(family)
+    lm = tiny_models.language_model(family)
     probes = table()
     found = score(lm, probes, progress=False)
     assert largest_difference(found["logprobs"], expected(lm, probes)) <= 1e-5
 
 
 def test_prompts_without_names_are_items_of_their_own():
-    lm = tiny.language_model("llama")
+    lm = tiny_models.language_model("llama")
     named = table()
     found = score(lm, named[["prompt", "continuation"]], progress=False)
     assert (
@@ -71,7 +74,7 @@ def test_prompts_without_names_are_items_of_their_own():
 
 
 def test_the_loss_of_transformers_is_the_mean_of_our_scores():
-    lm = tiny.language_model("t5")
+    lm = tiny_models.language_model("t5")
     found = score(lm, table(PROMPTS[:1], OPTIONS[2:]), progress=False)["logprobs"].iloc[
         0
     ]
@@ -95,12 +98,12 @@ def test_order_and_batch_size_change_nothing(seed, size):
     assert largest_difference(found["logprobs"].sort_index(), whole["logprobs"]) <= 1e-5
 
 
-MODELS = {name: tiny.language_model(name) for name in ("gpt2", "falcon_alibi")}
+MODELS = {name: tiny_models.language_model(name) for name in ("gpt2", "falcon_alibi")}
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt_neo", "t5"])
 def test_plain_batches_give_the_same(family):
-    lm, probes = tiny.language_model(family), table()
+    lm, probes = tiny_models.language_model(family), table()
     whole = score(lm, probes, progress=False)["logprobs"]
     lm.trials.method = engine.Method("plain", "the test wants it")
     assert (
@@ -109,7 +112,7 @@ def test_plain_batches_give_the_same(family):
 
 
 def test_splitting_the_logits_changes_nothing(monkeypatch):
-    lm, probes = tiny.language_model("gemma2"), table()
+    lm, probes = tiny_models.language_model("gemma2"), table()
     whole = score(lm, probes, progress=False)["logprobs"]
     monkeypatch.setattr(plain, "CHUNK", 500)
     monkeypatch.setattr(gpu, "LOGITS", 5000)
@@ -119,7 +122,7 @@ def test_splitting_the_logits_changes_nothing(monkeypatch):
 
 
 def test_equal_rows_are_forwarded_once(monkeypatch):
-    lm = tiny.language_model("llama")
+    lm = tiny_models.language_model("llama")
     probes = pd.concat([table(), table().assign(variant="again")], ignore_index=True)
     engine.scorer(lm)  # tried
     seen = []
@@ -135,7 +138,7 @@ def test_equal_rows_are_forwarded_once(monkeypatch):
 
 
 def test_columns_index_and_order_stay():
-    lm = tiny.language_model("llama")
+    lm = tiny_models.language_model("llama")
     probes = table().assign(kind="qa", frame=0)
     probes.index = [f"row{i}" for i in range(len(probes))]
     found = score(lm, probes, progress=False)
@@ -150,17 +153,17 @@ def test_columns_index_and_order_stay():
 
 def test_a_model_without_an_end_of_positions_reads_long_texts():
     probes = table([PROMPTS[0] + " Lyon" * 200], OPTIONS[:1])
-    found = score(tiny.language_model("bloom"), probes, progress=False)
+    found = score(tiny_models.language_model("bloom"), probes, progress=False)
     assert (
         largest_difference(
-            found["logprobs"], expected(tiny.language_model("bloom"), probes)
+            found["logprobs"], expected(tiny_models.language_model("bloom"), probes)
         )
         < 1e-5
     )
 
 
 def test_work_counts_what_is_read_whole_and_what_is_shared():
-    lm, probes = tiny.language_model("llama"), table()
+    lm, probes = tiny_models.language_model("llama"), table()
     found = work(lm, probes)
     texts = (probes["prompt"] + probes["continuation"]).tolist()
     assert found["probes"] == len(probes)
@@ -193,7 +196,7 @@ def one_by_one(lm, text) -> list[float]:
 @pytest.mark.parametrize("special", ["bos", "none"])
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_sentences_are_scored_as_by_a_loop_over_transformers(family, special):
-    lm = tiny.language_model(family, tiny.byte_tokenizer(special))
+    lm = tiny_models.language_model(family, tiny_models.byte_tokenizer(special))
     found = probing.score_sentences(lm, SENTENCES, progress=False)
     plain = [one_by_one(lm, text) for text in SENTENCES]
     assert largest_difference(found["logprobs"], plain) <= 1e-5
@@ -219,7 +222,7 @@ def test_sentences_are_scored_as_by_a_loop_over_transformers(family, special):
 
 
 def test_of_a_text_of_one_token_nothing_is_scored_where_nothing_precedes_it():
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
     [token] = lm.tokenizer.tokenize("a")
     found = probing.score_sentences(lm, ["a", "a smile"], progress=False)
     assert found["n_tokens"].tolist()[0] == 0
@@ -230,7 +233,7 @@ def test_of_a_text_of_one_token_nothing_is_scored_where_nothing_precedes_it():
 
 @pytest.mark.parametrize("special", ["bos", "none"])
 def test_sentences_keep_their_scores_in_any_order_and_company(special, tmp_path):
-    lm = tiny.language_model("llama", tiny.byte_tokenizer(special))
+    lm = tiny_models.language_model("llama", tiny_models.byte_tokenizer(special))
     together = probing.score_sentences(lm, SENTENCES, cache=tmp_path, progress=False)
     turned = probing.score_sentences(lm, SENTENCES[::-1], progress=False, batch_size=1)
     assert largest_difference(together["logprobs"], turned["logprobs"][::-1]) <= 1e-5
@@ -248,7 +251,7 @@ def test_sentences_keep_their_scores_in_any_order_and_company(special, tmp_path)
 
 
 def test_sentences_of_a_chat_model_are_read_without_its_template():
-    bare = tiny.language_model("llama", tiny.chat_tokenizer())
+    bare = tiny_models.language_model("llama", tiny_models.chat_tokenizer())
     chat = dataclasses.replace(bare, prompt_format="chat")
     first, second = (
         probing.score_sentences(lm, SENTENCES, progress=False) for lm in (bare, chat)
@@ -257,21 +260,21 @@ def test_sentences_of_a_chat_model_are_read_without_its_template():
 
 
 def test_a_sequence_to_sequence_model_says_sentences_to_an_empty_text():
-    lm = tiny.language_model("t5")
+    lm = tiny_models.language_model("t5")
     found = probing.score_sentences(lm, SENTENCES, progress=False)
     source = tuple(lm.tokenizer("")["input_ids"])
     ids = [
         (0, *lm.tokenizer(text, add_special_tokens=False)["input_ids"])
         for text in SENTENCES
     ]
-    plain = [tiny.naive_logprobs(lm, each, 1, source) for each in ids]
+    plain = [tiny_models.naive_logprobs(lm, each, 1, source) for each in ids]
     assert largest_difference(found["logprobs"], plain) <= 1e-5
     assert set(found["unscored"]) == {""}
 
 
 @pytest.mark.parametrize("special", ["bos", "none"])
 def test_an_empty_prompt_scores_the_continuation_as_a_text(special):
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer(special))
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer(special))
     texts = [text for text in SENTENCES if len(lm.tokenizer.tokenize(text)) > 1]
     probes = pd.DataFrame({"prompt": "", "continuation": list(dict.fromkeys(texts))})
     found = score(lm, probes, progress=False)
@@ -285,7 +288,7 @@ def test_an_empty_prompt_scores_the_continuation_as_a_text(special):
 
 
 def test_an_empty_answer_is_counted_where_no_token_is_a_lines_end():
-    lm = tiny.language_model("t5", tiny.piece_tokenizer())
+    lm = tiny_models.language_model("t5", tiny_models.piece_tokenizer())
     lm.tokenizer.backend_tokenizer.normalizer = normalizers.Replace("\n", "")
     said = pd.DataFrame({"prompt": ["x"], "text": [""]})
     assert scoring.work(lm, scoring.spoken(lm, said))["probes"] == 1
@@ -321,8 +324,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("name", "asked", "sentence"), REFUSED)
 def test_what_cannot_be_scored_is_refused_by_its_name(name, asked, sentence):
-    pieces = tiny.piece_tokenizer("bos") if name == "llama pieces" else None
-    lm = tiny.language_model(name.split()[0], pieces)
+    pieces = tiny_models.piece_tokenizer("bos") if name == "llama pieces" else None
+    lm = tiny_models.language_model(name.split()[0], pieces)
     ask = probing.score_sentences if isinstance(asked, list) else score
     with pytest.raises(UserError, match=sentence):
         ask(lm, asked, progress=False)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import models, probing
-from helpers.probing import answering, cache, engine, generation
-from tests import tiny
+from helpers.probing import cached_results, engine, generation, result_cache
+from tests import tiny_models
 from tests.probing.test_generation import Script
 from tests.stub_server import StubServer
 
@@ -21,9 +21,9 @@ PAIRS = [
     (p, f"{answer}{stop}中国") for p in PROMPTS for answer in ANSWERS for stop in STOPS
 ]
 TOKENIZERS = {
-    "byte": tiny.byte_tokenizer,
-    "byte fallback": tiny.fallback_tokenizer,
-    "piece": lambda: tiny.piece_tokenizer("bos"),
+    "byte": tiny_models.byte_tokenizer,
+    "byte fallback": tiny_models.fallback_tokenizer,
+    "piece": lambda: tiny_models.piece_tokenizer("bos"),
 }
 # Packed; in batches from a state; sequence-to-sequence.
 FAMILIES = ["llama", "mamba", "t5"]
@@ -41,7 +41,7 @@ def says(monkeypatch) -> None:
 
 def language_model(family: str, tokenizer):
     long = {} if family in ("mamba", "t5") else {"max_position_embeddings": 512}
-    lm = tiny.language_model(
+    lm = tiny_models.language_model(
         family, tokenizer, eos_token_id=None, pad_token_id=0, **long
     )
     lm = dataclasses.replace(lm, max_length=512)
@@ -105,7 +105,7 @@ def test_published_tokenizers_are_cut_at_whole_characters(
 ):
     says(monkeypatch)
     lm = language_model(
-        "llama", tiny.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
+        "llama", tiny_models.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
     )
     check(lm, PAIRS, STOPS)
 
@@ -136,7 +136,7 @@ def test_any_text_is_cut_where_it_would_be_as_a_whole(answers, stop, name, famil
 
 def test_a_stop_string_of_two_tokens_that_begins_inside_one_is_cut(monkeypatch):
     says(monkeypatch)
-    lm = language_model("llama", tiny.byte_tokenizer())
+    lm = language_model("llama", tiny_models.byte_tokenizer())
     pieces = lm.tokenizer.tokenize(" Francezz")
     assert pieces[:2] == ["ĠFrance", "z"]
     found = probing.generate(
@@ -148,7 +148,7 @@ def test_a_stop_string_of_two_tokens_that_begins_inside_one_is_cut(monkeypatch):
 
 @pytest.mark.parametrize("answer", [" 中国", " ñẽ", " 👩"])
 def test_a_server_is_cut_at_whole_characters(answer, tmp_path):
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
     ids = lm.tokenizer(f"?{answer}\n")["input_ids"]
     assert len(set(ids)) == len(ids), "a script says each token once"
     script = Script(dict(zip(ids, [*ids[1:], ids[0]])), len(lm.tokenizer))
@@ -163,10 +163,12 @@ def test_a_server_is_cut_at_whole_characters(answer, tmp_path):
 
 
 def test_a_text_kept_by_another_version_is_not_read_back(monkeypatch, tmp_path):
-    lm = language_model("llama", tiny.byte_tokenizer())
+    lm = language_model("llama", tiny_models.byte_tokenizer())
     asked = {"stop": ["never"], "cache": tmp_path, "progress": False}
     with monkeypatch.context() as before:
-        before.setattr(answering, "VERSION", answering.VERSION - 1)
-        before.setattr(answering, "_result", lambda text: cache.Result((), ()))
+        before.setattr(cached_results, "VERSION", cached_results.VERSION - 1)
+        before.setattr(
+            cached_results, "_result", lambda text: result_cache.Result((), ())
+        )
         assert probing.generate(lm, ["Lyon?"], **asked)["tokens"].tolist() == [[]]
     assert len(probing.generate(lm, ["Lyon?"], **asked)["tokens"].iloc[0]) > 0

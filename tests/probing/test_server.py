@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError, models, probing
-from helpers.models.address import KEY
 from helpers.models.checkpoints import WEIGHTS
+from helpers.models.server_address import KEY
 from helpers.models.tokens import Row
 from helpers.probing.attribution import attribute
-from helpers.probing.engine import server
-from tests import tiny
+from helpers.probing.engine import server_scoring
+from tests import tiny_models
 from tests.probing.test_scoring import (
     OPTIONS,
     PROMPTS,
@@ -57,7 +57,7 @@ UNFIT = (
 
 @pytest.fixture(scope="module")
 def lm():
-    return tiny.language_model("llama", tokenizer=tiny.chat_tokenizer())
+    return tiny_models.language_model("llama", tokenizer=tiny_models.chat_tokenizer())
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,9 @@ def test_texts_of_a_server_without_token_ids(lm, serve, personality):
 
 
 def test_a_text_ends_at_the_models_end(serve, lm):
-    ends = tiny.language_model("llama", tokenizer=tiny.chat_tokenizer(), eos_token_id=1)
+    ends = tiny_models.language_model(
+        "llama", tokenizer=tiny_models.chat_tokenizer(), eos_token_id=1
+    )
     with pytest.MonkeyPatch.context() as patch:
         # The end is the most probable token everywhere, so every text is empty.
         original = ends.model.forward
@@ -215,9 +217,9 @@ def test_of_an_unfit_server_no_tokenizer_is_missed(lm, personality):
 
 
 def test_a_served_model_is_told_that_its_first_token_is_missing(tmp_path, caplog):
-    folder = tiny.save(tmp_path, "gemma2", tiny.byte_tokenizer())
+    folder = tiny_models.save(tmp_path, "gemma2", tiny_models.byte_tokenizer())
     with StubServer(
-        tiny.language_model("gemma2", tiny.byte_tokenizer()), folder
+        tiny_models.language_model("gemma2", tiny_models.byte_tokenizer()), folder
     ) as stub:
         served = models.load(stub.address)
     assert caplog.messages == [probing.method(served)["warning"]]
@@ -238,7 +240,9 @@ def test_what_the_cache_holds_is_not_asked_again(serve, tmp_path):
 def test_other_weights_under_the_same_name_share_no_cache(serve, tmp_path, lm):
     with serve() as stub:
         probing.score(models.load(stub.address), several(), tmp_path, progress=False)
-        stub.lm = tiny.language_model("llama", tokenizer=tiny.chat_tokenizer(), seed=1)
+        stub.lm = tiny_models.language_model(
+            "llama", tokenizer=tiny_models.chat_tokenizer(), seed=1
+        )
         other = models.load(stub.address)
         found = probing.score(other, several(), tmp_path, progress=False)
     assert largest_difference(found["logprobs"], expected(stub.lm, several())) <= 1e-5
@@ -300,11 +304,11 @@ def test_what_a_server_does_not_take_is_one_sentence(serve, tmp_path, monkeypatc
             UserError, match=r"The tokenizer of .* is not at hand .*SERVER_TOKENIZ"
         ):
             models.load(stub.address)
-        tiny.byte_tokenizer("bos").save_pretrained(tmp_path / "same")
+        tiny_models.byte_tokenizer("bos").save_pretrained(tmp_path / "same")
         monkeypatch.setenv("SERVER_TOKENIZER", str(tmp_path / "same"))
         with pytest.raises(UserError, match="has no chat template"):
             models.load(stub.address, chat=True)
-        tiny.piece_tokenizer("bos").save_pretrained(tmp_path / "other")
+        tiny_models.piece_tokenizer("bos").save_pretrained(tmp_path / "other")
         monkeypatch.setenv("SERVER_TOKENIZER", str(tmp_path / "other"))
         with pytest.raises(UserError, match="in other tokens than the tokenizer"):
             models.load(stub.address)
@@ -332,12 +336,12 @@ def test_too_long_a_prompt_is_refused_before_it_is_sent(serve):
 )
 def test_every_row_is_in_one_group_and_every_scored_token_in_its_tree(texts):
     rows = list({Row(tuple(ids), start) for ids, start in texts if len(ids) > start})
-    groups = server.groups(rows)
+    groups = server_scoring.groups(rows)
     assert sorted(map(str, rows)) == sorted(
         str(row) for group in groups for row in group.rows
     )
     for group in groups:
-        branches = server.tree(group.rows)
+        branches = server_scoring.tree(group.rows)
         for row in group.rows:
             assert row.ids[: row.start] == group.before
             assert all(

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.models.splice import common_prefix
+from helpers.models.prefix_tokenising import common_prefix
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing, trie
-from tests import tiny
+from tests import tiny_models
 
 IDS = st.lists(st.integers(0, 2), min_size=2, max_size=9).map(tuple)
 ROWS = st.lists(
@@ -110,7 +110,7 @@ def test_a_window_is_told_from_positions_in_the_text():
     tree = trie.build([Row((0, 1, 2, 3, 4, 5, 6), 6), Row((0, 1, 2, 3, 7, 8), 5)])
     nodes = [4, 5, 7]  # ids 4, 5 at positions 4, 5 and id 7 at position 4
     assert tree.token[nodes].tolist() == [4, 5, 7]
-    lm = tiny.language_model("mistral", sliding_window=3)
+    lm = tiny_models.language_model("mistral", sliding_window=3)
     allowed, places = trie.sees(tree, nodes, kept=4), tree.depth[nodes]
     with packing.placed(lm, allowed, places, np.append(np.arange(4), places)) as given:
         mask = given["attention_mask"][0, 0]

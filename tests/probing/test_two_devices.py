@@ -14,11 +14,16 @@ from accelerate.utils import send_to_device
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-from helpers.models import plain
 from helpers.models.tokens import Row
-from helpers.probing.engine import branching, decoding, encoder, packing
+from helpers.probing.engine import (
+    decoding,
+    encoder,
+    packed_continuations,
+    packing,
+    plain,
+)
 from helpers.probing.engine.decoding import Rules, Task
-from tests import tiny
+from tests import tiny_models
 
 LATE = {name: ("model.layers.1", "model.norm") for name in ("llama", "gemma3")}
 LATE["t5"] = ("decoder.block.1", "decoder.final_layer_norm")
@@ -100,7 +105,7 @@ def continued(lm, rows, kept):
 
 def grown(lm, rows):
     return [
-        *branching.run(
+        *packed_continuations.run(
             lm, [Task(row.ids, (), (5, 6)) for row in rows], 512, rules=RULES
         )
     ]
@@ -127,7 +132,7 @@ EACH += [
 
 @pytest.mark.parametrize(("family", "way"), EACH)
 def test_two_devices_give_what_one_gives(family, way):
-    lm = tiny.language_model(family)
+    lm = tiny_models.language_model(family)
     rows = [Row((*range(5, 13), a, b), 8) for a in (20, 21) for b in (30, 31)]
     if lm.kind == "seq2seq":
         rows = [replace(row, start=1, source=(3, 4, 5)) for row in rows]

@@ -10,8 +10,8 @@ from helpers import UserError
 from helpers.metrics import accuracy
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics.canonical import canonical
-from helpers.prompts import consistency
-from helpers.prompts.formats import choose_below
+from helpers.prompts import consistency_questions
+from helpers.prompts.prompt_texts import choose_below
 
 POOL = {"places": [f"Place {number}" for number in range(40)], "few": ["x", "y"]}
 
@@ -29,8 +29,10 @@ def replies(n=3, text=" Place 3"):
 
 def probes(n=3, k=20, seed=0, **settings):
     said = replies(n)
-    said = said.assign(distractors=consistency.distractors(said, POOL, seed=seed))
-    return consistency.choices(said, k, seed=seed, **settings)
+    said = said.assign(
+        distractors=consistency_questions.distractors(said, POOL, seed=seed)
+    )
+    return consistency_questions.choices(said, k, seed=seed, **settings)
 
 
 def test_every_question_offers_the_response_three_others_and_unsure():
@@ -63,30 +65,32 @@ def test_letters_stand_for_the_options_above_them():
 @given(st.permutations(range(4)), st.integers(0, 5))
 def test_draws_hang_on_item_text_and_seed_alone(order, seed):
     said = replies(4)
-    drawn = consistency.distractors(said, POOL, seed=seed)
-    again = consistency.distractors(said.iloc[list(order)], POOL, seed=seed)
+    drawn = consistency_questions.distractors(said, POOL, seed=seed)
+    again = consistency_questions.distractors(said.iloc[list(order)], POOL, seed=seed)
     assert again == [drawn[i] for i in order]
     assert all(len(set(each)) == 20 and "Place 3" not in each for each in drawn)
     few = said.assign(distractors=drawn)
-    whole = consistency.choices(few, 2, seed=seed)
-    part = consistency.choices(few.iloc[[order[0]]], 2, seed=seed)
+    whole = consistency_questions.choices(few, 2, seed=seed)
+    part = consistency_questions.choices(few.iloc[[order[0]]], 2, seed=seed)
     same = whole[whole["item"] == f"q{order[0]}"].reset_index(drop=True)
     pd.testing.assert_frame_equal(part, same)
 
 
 def test_distractors_in_another_spelling_of_the_response_are_left_out():
     said = replies(1, text=" the Place 3.")
-    assert "Place 3" in consistency.distractors(said, POOL, n=40)[0]
+    assert "Place 3" in consistency_questions.distractors(said, POOL, n=40)[0]
     assert (
         "Place 3"
-        not in consistency.distractors(said, POOL, n=40, spelling=canonical)[0]
+        not in consistency_questions.distractors(said, POOL, n=40, spelling=canonical)[
+            0
+        ]
     )
 
 
 def test_a_response_in_two_settings_is_asked_about_once():
     said = replies(2).assign(label=["correct", "uninformative"])
     other = said.assign(text=["Place 3", "Place 9"], label=["correct", "wrong"])
-    found = consistency.replies(pd.concat([said, other]))
+    found = consistency_questions.replies(pd.concat([said, other]))
     assert found["item"].tolist() == ["q0 Place 3", "q1 Place 9"]
     marked = pd.DataFrame({"item": ["q0 Place 3"] * 2, "right": [True, False]})
     steady = kb.add_consistency(pd.concat([said, other], ignore_index=True), marked)
@@ -114,14 +118,16 @@ def test_a_model_without_preference_is_consistent_in_one_of_five():
 def test_bad_settings_are_refused(settings, sentence):
     said = replies(1).assign(distractors=[POOL["places"]])
     with pytest.raises(UserError, match=sentence):
-        consistency.choices(said, **settings)
+        consistency_questions.choices(said, **settings)
 
 
 def test_a_response_with_too_few_others_of_its_kind_is_not_asked_again():
     said = replies(3).assign(pool=["few", "places", "none such"])
-    said = said.assign(distractors=consistency.distractors(said, POOL))
-    assert consistency.choices(said, 2)["item"].unique().tolist() == ["q1"]
-    assert consistency.choices(said, 2, n_options=4)["item"].unique().tolist() == [
+    said = said.assign(distractors=consistency_questions.distractors(said, POOL))
+    assert consistency_questions.choices(said, 2)["item"].unique().tolist() == ["q1"]
+    assert consistency_questions.choices(said, 2, n_options=4)[
+        "item"
+    ].unique().tolist() == [
         "q0",
         "q1",
     ]
@@ -131,9 +137,9 @@ def test_who_says_nothing_is_not_asked_again():
     said = pd.DataFrame(
         {"item": ["a"], "text": [" unsure"], "label": ["uninformative"]}
     )
-    told = consistency.replies(said)
+    told = consistency_questions.replies(said)
     assert told.empty
     assert list(told) == list(said)
-    made = consistency.choices(told.assign(question="", distractors=[]))
+    made = consistency_questions.choices(told.assign(question="", distractors=[]))
     assert list(made) == list(probes(n=1, k=1))
     assert accuracy.mark_choices(made.assign(logprobs=[])).empty

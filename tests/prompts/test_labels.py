@@ -3,10 +3,9 @@
 import pandas as pd
 import pytest
 
-from helpers import datasets, prompts
+from helpers import datasets, exchange, prompts
+from helpers.exchange import record
 from helpers.prompts import labels, lists, shots
-from helpers.runs import sharing
-from helpers.runs.sharing import record
 from notebooks.analysis import latent_prompts
 
 QUESTION = ["kind", "frame", "context", "context_index"]
@@ -82,7 +81,7 @@ def test_columns_that_are_there_stay():
 
 @pytest.mark.parametrize("study", ["monitor", "knowledge_base", "latent_knowledge"])
 def test_answers_with_labels_alone_give_the_same_facts(root, study):
-    shared = sharing.read(root / "results" / "atlas-xs.zip")
+    shared = exchange.read(root / "results" / "atlas-xs.zip")
     given, answers = shared.record["runs"][study]["parameters"], shared.answers(study)
     added = {
         "monitor": QUESTION,

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError, datasets
-from helpers.prompts import length, lists
-from helpers.prompts.formats import SEPARATORS
+from helpers.prompts import context_length, lists
+from helpers.prompts.prompt_texts import SEPARATORS
 
 FACTS = datasets.load("atlas", ["P17", "P30", "P36", "P575"])
 NAMES = st.text("abcxyz", min_size=1, max_size=3)
@@ -181,19 +181,19 @@ def test_a_list_too_long_says_how_many_examples_fit():
     with pytest.raises(
         UserError, match=r"30 examples of r is 262 tokens long.*n_examples=9"
     ):
-        length.check(probes, pool, len, 9 * 8 + tail, 30)
+        context_length.check(probes, pool, len, 9 * 8 + tail, 30)
     fitting = lists.ic_lke(tests, pool, options, 9)
-    length.check(fitting, pool, len, 9 * 8 + tail, 9)
+    context_length.check(fitting, pool, len, 9 * 8 + tail, 9)
     with pytest.raises(UserError, match="n_examples=8"):
-        length.check(fitting, pool, len, 9 * 8 + tail - 1, 9)
-    length.check(probes, pool, len, None, 30)
+        context_length.check(fitting, pool, len, 9 * 8 + tail - 1, 9)
+    context_length.check(probes, pool, len, None, 30)
 
 
 @settings(max_examples=30)
 @given(limit=st.integers(0, 300), n=st.integers(1, 30))
 def test_as_many_examples_as_fit_and_no_more(limit, n):
     examples = table([(f"s{k}", f"o{k}") for k in range(n)])
-    found = length.fitting(examples, "tail", len, limit)
+    found = context_length.fitting(examples, "tail", len, limit)
     lengths = [len(lists.listing(examples[:k]) + "tail") for k in range(n + 1)]
     assert found == max([k for k in range(n + 1) if lengths[k] <= limit], default=0)
     assert np.diff(lengths).min() > 0
@@ -209,7 +209,7 @@ def test_a_way_of_asking_is_kept_if_all_its_texts_can_be_read():
     probes = pd.DataFrame(rows, columns=["variant", "prompt", "continuation"])
 
     def kept(limit, more=0):
-        return "".join(length.readable(probes, len, limit, more)["variant"])
+        return "".join(context_length.readable(probes, len, limit, more)["variant"])
 
     assert [kept(limit) for limit in (4, 5, 6, 7, None)] == [
         "",
@@ -219,4 +219,4 @@ def test_a_way_of_asking_is_kept_if_all_its_texts_can_be_read():
         "aabc",
     ]
     assert [kept(8, more) for more in (4, 5, 6)] == ["aabc", "aab", ""]
-    assert length.readable(probes.head(0), len, 5).empty
+    assert context_length.readable(probes.head(0), len, 5).empty

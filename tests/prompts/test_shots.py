@@ -8,7 +8,7 @@ import pytest
 
 from helpers import UserError, models, probing
 from helpers.prompts import shots
-from helpers.prompts.formats import INSTRUCTION
+from helpers.prompts.prompt_texts import INSTRUCTION
 
 SEEN = pd.DataFrame(
     {

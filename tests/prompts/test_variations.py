@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import UserError
-from helpers.prompts import formats, variations
+from helpers.prompts import prompt_texts, variations
 
 ITEMS = pd.DataFrame(
     {
@@ -42,10 +42,13 @@ def prompts(table, item="a"):
     ],
 )
 def test_styles_give_these_exact_strings(style, text):
-    assert formats.demonstrate(formats.STYLES[style], "Up?", ["yes", "no"], 1) == text
-    assert formats.letter(25) == "Z"
+    assert (
+        prompt_texts.demonstrate(prompt_texts.STYLES[style], "Up?", ["yes", "no"], 1)
+        == text
+    )
+    assert prompt_texts.letter(25) == "Z"
     with pytest.raises(UserError, match="more than 26 options"):
-        formats.letter(26)
+        prompt_texts.letter(26)
 
 
 @pytest.mark.parametrize("kind", ["order", "demonstrations", "options"])

@@ -5,9 +5,9 @@ import pytest
 
 from helpers import UserError, datasets, prompts
 from helpers.metrics.matching import holds
-from helpers.prompts import wrapping
+from helpers.prompts import prompt_formats
 
-FORMATS = pytest.mark.parametrize("name", wrapping.FORMATS)
+FORMATS = pytest.mark.parametrize("name", prompt_formats.FORMATS)
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +32,12 @@ def probes(facts, frames):
 
 @pytest.fixture(scope="module")
 def shots(facts, frames):
-    return wrapping.demonstrations(datasets.load("atlas"), frames, facts)
+    return prompt_formats.demonstrations(datasets.load("atlas"), frames, facts)
 
 
 @FORMATS
 def test_only_prompts_of_questions_change(name, probes, shots):
-    found = wrapping.wrap(probes, name, shots)
+    found = prompt_formats.wrap(probes, name, shots)
     pd.testing.assert_frame_equal(
         found.drop(columns="prompt"), probes.drop(columns="prompt")
     )
@@ -53,18 +53,20 @@ def test_only_prompts_of_questions_change(name, probes, shots):
 
 
 def test_a_question_is_asked_after_five_others_in_one_form(probes, shots):
-    texts = wrapping.wrap(probes, "shots", shots).query("kind == 'qa'")["prompt"]
-    single = wrapping.wrap(probes, "qa").query("kind == 'qa'")["prompt"]
+    texts = prompt_formats.wrap(probes, "shots", shots).query("kind == 'qa'")["prompt"]
+    single = prompt_formats.wrap(probes, "qa").query("kind == 'qa'")["prompt"]
     assert all(text.endswith(f"\n\n{end}") for text, end in zip(texts, single))
     parts = [text.split("\n\n") for text in texts]
-    assert {len(part) for part in parts} == {wrapping.N_SHOTS + 1}
+    assert {len(part) for part in parts} == {prompt_formats.N_SHOTS + 1}
     assert all(
         s.startswith("Question: ") and "\nAnswer: " in s for p in parts for s in p[:-1]
     )
 
 
 def test_demonstrations_give_nothing_away(probes, facts, shots):
-    for row in wrapping.wrap(probes, "shots", shots).query("kind == 'qa'").itertuples():
+    for row in (
+        prompt_formats.wrap(probes, "shots", shots).query("kind == 'qa'").itertuples()
+    ):
         before = row.prompt.rpartition("Question: ")[0]
         assert not holds(before, row.subject)
         assert not holds(before, row.object)
@@ -79,9 +81,11 @@ def test_a_demonstration_that_names_subject_or_object_is_left_out():
     ]
     shots = pd.DataFrame(rows, columns=["question", "subject", "object"])
     probes = pd.DataFrame({"kind": ["qa"], "prompt": "Where is Lima?"})
-    found = wrapping.wrap(probes.assign(subject="Lima", object="Peru"), "shots", shots)
-    before = wrapping.qa("Where is Oslo?", "Norway")
-    assert found["prompt"].tolist() == [before + wrapping.qa("Where is Lima?")]
+    found = prompt_formats.wrap(
+        probes.assign(subject="Lima", object="Peru"), "shots", shots
+    )
+    before = prompt_formats.qa("Where is Oslo?", "Norway")
+    assert found["prompt"].tolist() == [before + prompt_formats.qa("Where is Lima?")]
 
 
 def test_demonstrations_are_of_many_relations_and_drawn_with_the_seed(
@@ -96,37 +100,41 @@ def test_demonstrations_are_of_many_relations_and_drawn_with_the_seed(
         for pair in zip(shots["subject"], shots["object"])
     ][:20]
     assert len(set(first)) > 15
-    again = wrapping.demonstrations(every, frames, facts)
+    again = prompt_formats.demonstrations(every, frames, facts)
     pd.testing.assert_frame_equal(shots, again)
-    assert not wrapping.demonstrations(every, frames, facts, seed=1).equals(shots)
+    assert not prompt_formats.demonstrations(every, frames, facts, seed=1).equals(shots)
 
 
 def test_where_all_facts_are_asked_each_is_asked_after_others(facts, frames):
     few = facts[facts["relation"] == "P36"]
-    shots = wrapping.demonstrations(few, frames, few)
+    shots = prompt_formats.demonstrations(few, frames, few)
     assert set(shots["subject"]) == set(few["subject"])
-    asked = wrapping.wrap(prompts.monitor(few, frames, 1), "shots", shots)
+    asked = prompt_formats.wrap(prompts.monitor(few, frames, 1), "shots", shots)
     for row in asked.itertuples():
         before = row.prompt.rpartition("Question: ")[0]
-        assert before.count("Question: ") == wrapping.N_SHOTS
+        assert before.count("Question: ") == prompt_formats.N_SHOTS
         assert row.subject not in before
 
 
 def test_relations_without_questions_demonstrate_nothing(facts, frames):
     some = frames[frames["relation"] != "P36"]
-    shots = wrapping.demonstrations(facts, some, facts.head(0))
+    shots = prompt_formats.demonstrations(facts, some, facts.head(0))
     assert len(shots) == (facts["relation"] != "P36").sum()
-    assert wrapping.demonstrations(facts, some.head(0), facts).empty
+    assert prompt_formats.demonstrations(facts, some.head(0), facts).empty
 
 
 def test_empty_tables_stay_empty(probes, shots):
-    for name in wrapping.FORMATS:
-        assert list(wrapping.wrap(probes.head(0), name, shots).columns) == list(
+    for name in prompt_formats.FORMATS:
+        assert list(prompt_formats.wrap(probes.head(0), name, shots).columns) == list(
             probes.columns
         )
 
 
 def test_an_unknown_format_is_refused():
-    assert [wrapping.check(name) for name in ("", "auto", "qa")] == ["", "auto", "qa"]
+    assert [prompt_formats.check(name) for name in ("", "auto", "qa")] == [
+        "",
+        "auto",
+        "qa",
+    ]
     with pytest.raises(UserError, match='bare, qa, shots, chat or auto, not "yes"'):
-        wrapping.check("yes")
+        prompt_formats.check("yes")

@@ -15,9 +15,9 @@ import pandas as pd
 import scipy.stats
 import yaml
 
-from helpers import published
-from helpers.published import knowledge_base as kb
 from notebooks.analysis import published as analysis
+from notebooks.kit import published
+from notebooks.kit.published import knowledge_base as kb
 
 Load = Callable[[str], pd.DataFrame]
 Table = pd.DataFrame | pd.Series

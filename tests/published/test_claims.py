@@ -5,11 +5,11 @@ import re
 import pandas as pd
 import pytest
 
-from helpers import published
+from notebooks.kit import published
 from tests.published import judges
-from tests.published.judges import reading
-from tests.published.recomputed import PREFIXES
-from tests.published.test_tables import text_of
+from tests.published.judges import judgement
+from tests.published.table_checks import PREFIXES
+from tests.published.test_published_tables import text_of
 
 STATED = published.claims()
 
@@ -37,7 +37,7 @@ def test_each_verdict_and_the_numbers_of_its_reason_are_what_the_tables_give(row
     found = judges.read(row.paper, row.claim, row.rests_on)
     assert found.verdict == row.verdict
     assert found.told
-    assert reading.missing(found.told, row.says) == []
+    assert judgement.missing(found.told, row.says) == []
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_each_verdict_and_the_numbers_of_its_reason_are_what_the_tables_give(row
     ],
 )
 def test_a_reason_that_states_other_numbers_or_an_other_order_is_noticed(told, left):
-    assert reading.missing(told, "2 of 12 hold; Vicuna-7b has 0.25 of 1,234.") == left
+    assert judgement.missing(told, "2 of 12 hold; Vicuna-7b has 0.25 of 1,234.") == left
 
 
 def test_there_are_sentences_of_all_papers_and_verdicts():
     assert not STATED.duplicated(["paper", "claim"]).any()
     counted = pd.crosstab(STATED["paper"], STATED["verdict"])
     assert set(counted.index) == set(judges.PAPERS)
-    assert set(counted) == set(reading.VERDICTS)
+    assert set(counted) == set(judgement.VERDICTS)
     assert (counted.sum(axis=1) >= 10).all()
     assert (counted[["supported", "contradicted"]] > 0).all(axis=None)
     assert STATED["says"].str.endswith(".").all()

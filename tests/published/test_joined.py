@@ -5,8 +5,9 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from helpers import UserError, published
-from helpers.published import joined
+from helpers import UserError
+from notebooks.kit import published
+from notebooks.kit.published import paper_models
 
 TABLES = {
     "MONITOR": "monitor_table4",
@@ -16,15 +17,15 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("paper", joined.PAPERS)
+@pytest.mark.parametrize("paper", paper_models.PAPERS)
 def test_each_printed_name_is_one_model_for_sure_or_probably(paper):
-    found = joined.matches("probably").query("paper == @paper")
+    found = paper_models.matches("probably").query("paper == @paper")
     assert sorted(found["name"]) == sorted(published.load(TABLES[paper]).index)
     assert found["model"].is_unique
 
 
 def test_models_of_the_two_files_are_the_same_and_known():
-    about, found = joined.models(), joined.matches()
+    about, found = paper_models.models(), paper_models.matches()
     assert set(about.index) == set(found["model"])
     assert about.index.is_unique
     assert set(about["kind"]) == {"base", "tuned"}
@@ -34,7 +35,7 @@ def test_models_of_the_two_files_are_the_same_and_known():
 
 def test_size_and_tuning_agree_with_what_the_papers_print():
     """Names were matched by hand; the papers' own columns say whether sizes and kinds fit."""
-    about, found = joined.models(), joined.matches("probably")
+    about, found = paper_models.models(), paper_models.matches("probably")
     kb = published.knowledge_base.models("zero-shot")
     monitor = published.load("monitor_table2")
     for row in found.itertuples():
@@ -52,10 +53,10 @@ def test_size_and_tuning_agree_with_what_the_papers_print():
             )
 
 
-@pytest.mark.parametrize("least", joined.CERTAINTIES)
+@pytest.mark.parametrize("least", paper_models.CERTAINTIES)
 def test_no_pair_of_papers_takes_a_printed_row_twice(least):
-    found = joined.matches(least)
-    for one, two in combinations(joined.PAPERS, 2):
+    found = paper_models.matches(least)
+    for one, two in combinations(paper_models.PAPERS, 2):
         both = found[found["paper"] == one].merge(
             found[found["paper"] == two], on="model"
         )
@@ -64,23 +65,23 @@ def test_no_pair_of_papers_takes_a_printed_row_twice(least):
 
 
 def test_every_match_has_a_reason_and_every_doubt_is_listed():
-    found = joined.matches()
+    found = paper_models.matches()
     assert found["reason"].str.len().gt(10).all()
-    assert len(joined.doubtful()) == (found["certainty"] != "same weights").sum()
+    assert len(paper_models.doubtful()) == (found["certainty"] != "same weights").sum()
     assert found.groupby(["model", "paper"]).size().max() == 1
 
 
 def test_counts_of_shared_models():
-    shared = joined.shared("same family")
+    shared = paper_models.shared("same family")
     assert shared.loc["IC-LKE", "MONITOR"] == 7
     assert shared.loc["IC-LKE", "multiplicity"] == 14
     assert shared.loc["IC-LKE", "knowledge bases"] == 15
     assert shared.loc["knowledge bases", "multiplicity"] == 6
-    table = joined.joined("same family")
+    table = paper_models.joined("same family")
     both = table[["IC-LKE: accuracy", "MONITOR: score"]].dropna()
     assert len(both) == shared.loc["IC-LKE", "MONITOR"]
     pd.testing.assert_frame_equal(shared, shared.T, check_names=False)
-    assert [int(shared.loc[paper, paper]) for paper in joined.PAPERS] == [
+    assert [int(shared.loc[paper, paper]) for paper in paper_models.PAPERS] == [
         12,
         26,
         49,
@@ -89,12 +90,12 @@ def test_counts_of_shared_models():
 
 
 def test_figures_are_those_of_the_tables():
-    row = joined.joined().loc["BLOOMZ 7.1B"]
+    row = paper_models.joined().loc["BLOOMZ 7.1B"]
     assert row["MONITOR: score"] == 0.632
     assert row["MONITOR: mean accuracy"] == pytest.approx(0.36232)
     assert row["IC-LKE: accuracy"] == 0.5827
     assert pd.isna(row["multiplicity: TruthfulQA accuracy"])
-    row = joined.joined("same family").loc["BLOOM 7.1B"]
+    row = paper_models.joined("same family").loc["BLOOM 7.1B"]
     assert row["multiplicity: Wiki-FACTOR binary ambiguity"] == pytest.approx(0.2635)
     assert row["IC-LKE: accuracy"] == 0.5827
 
@@ -102,14 +103,16 @@ def test_figures_are_those_of_the_tables():
 def test_a_match_is_left_out():
     pair = ("Llama 3 8B", "multiplicity")
     assert pd.isna(
-        joined.joined(without=[pair]).loc["Llama 3 8B", "multiplicity: FEVER accuracy"]
+        paper_models.joined(without=[pair]).loc[
+            "Llama 3 8B", "multiplicity: FEVER accuracy"
+        ]
     )
     alone = [("Phi-2", "knowledge bases")]
-    assert "Phi-2" not in joined.joined(without=alone).index
+    assert "Phi-2" not in paper_models.joined(without=alone).index
 
 
 def test_directions_are_those_of_the_papers():
-    better = joined.measures()["better"]
+    better = paper_models.measures()["better"]
     assert better["MONITOR: score"] == -1
     assert (better[better.index.str.endswith("ambiguity")] == -1).all()
     assert (better[better.index.str.contains("accuracy|CR|UR")] == 1).all()
@@ -117,13 +120,13 @@ def test_directions_are_those_of_the_papers():
 
 def test_an_unknown_certainty_is_refused():
     with pytest.raises(UserError, match="is no certainty"):
-        joined.joined("surely")
+        paper_models.joined("surely")
 
 
 def test_relations_are_those_of_the_tables():
-    table = joined.relations()
+    table = paper_models.relations()
     assert table.shape == (20, 13)
-    assert set(table.columns[:-1]) <= set(joined.models().index)
+    assert set(table.columns[:-1]) <= set(paper_models.models().index)
     monitor, averages = published.load("monitor_table10"), published.load("lke_table8")
     assert table.iloc[:, :-1].to_numpy() == pytest.approx(monitor.to_numpy())
     assert (

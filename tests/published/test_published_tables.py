@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from helpers import UserError, published
-from helpers.published import knowledge_base as kb
+from helpers import UserError
+from notebooks.kit import published
+from notebooks.kit.published import knowledge_base as kb
 
 PAPERS = {
     "monitor": "000_a0160f3987283b5d.txt",

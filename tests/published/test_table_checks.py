@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import published, stats
-from tests.published import recomputed
+from helpers import stats
+from notebooks.kit import published
+from tests.published import table_checks
 
 CHECKS = published.checks()
 NO_NUMBERS = {"kb_table1", "lke_table6"}
@@ -16,16 +17,16 @@ USED = sorted({name for names in TABLES for name in names} - NO_NUMBERS)
 ORDER = ["check", "row", "published", "recomputed", "tolerance"]
 
 
-@pytest.mark.parametrize("paper", recomputed.PAPERS)
+@pytest.mark.parametrize("paper", table_checks.PAPERS)
 def test_stored_comparisons_are_what_the_tables_give(paper):
     stored = published.comparisons().query("paper == @paper").reset_index(drop=True)
-    found = recomputed.comparisons(paper)
+    found = table_checks.comparisons(paper)
     pd.testing.assert_frame_equal(found[ORDER], stored[ORDER], rtol=0, atol=1e-12)
     assert found["recomputed"].notna().all()
     listed = CHECKS.query("paper == @paper")["check"].tolist()
     assert list(dict.fromkeys(found["check"])) == listed
     assert set(CHECKS.query("paper == @paper")["tables"].str.split("_").str[0]) == {
-        recomputed.PREFIXES[paper]
+        table_checks.PREFIXES[paper]
     }
 
 
@@ -43,7 +44,7 @@ def numbers(tidy):
 
 def differing(paper, load):
     """Return the cells that do not agree."""
-    found = recomputed.comparisons(paper, load)
+    found = table_checks.comparisons(paper, load)
     return found.loc[~found["agrees"], ["check", "row"]].to_numpy().tolist()
 
 
@@ -51,7 +52,7 @@ def differing(paper, load):
 def test_the_share_of_noticed_digits_is_the_one_that_the_chapter_states(root):
     """Five digits in each table that a check covers, one at a time."""
     noticed = planted = 0
-    for paper, prefix in recomputed.PREFIXES.items():
+    for paper, prefix in table_checks.PREFIXES.items():
         names = [name for name in published.names() if name.startswith(f"{prefix}_")]
         stored = {name: published.load_tidy(name) for name in names}
         tables = {name: published.wide(tidy) for name, tidy in stored.items()}
@@ -79,13 +80,13 @@ def test_the_share_of_noticed_digits_is_the_one_that_the_chapter_states(root):
 def test_every_true_share_is_possible(n, data):
     k = data.draw(st.integers(0, n))
     printed = pd.Series([round(100 * k / n, 2)])
-    assert abs(recomputed.nearest(printed, n) - printed).item() <= 0.005 + 1e-9
+    assert abs(table_checks.nearest(printed, n) - printed).item() <= 0.005 + 1e-9
 
 
 def test_names_of_tuned_models_fit_in_tables_6_7_and_10():
-    table = recomputed.tuned(published.load)
+    table = table_checks.tuned(published.load)
     names = published.load("lke_table7").index
-    assert set(recomputed.TUNED.values()) == set(filter(recomputed.is_tuned, names))
+    assert set(table_checks.TUNED.values()) == set(filter(table_checks.is_tuned, names))
     printed = set(published.load("lke_table10").index)
     assert printed == set(table["in Table 10"]) - {"Falcon-7B FT-1"}
     assert len(table) == 14

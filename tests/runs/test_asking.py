@@ -6,7 +6,7 @@ import pytest
 
 from helpers import UserError, datasets, models, prompts, runs
 from helpers.metrics import responses as marking
-from helpers.runs.panel import reading
+from helpers.runs.panel import panel_answers
 from helpers.studies import STUDIES
 from notebooks.analysis import calibration
 from tests import panel_runs
@@ -24,7 +24,9 @@ def told(small, tmp_path_factory):
     folder = tmp_path_factory.mktemp("asked")
     places = {name: panel_runs.ask(folder, name, small) for name in STUDIES}
     entries = {name: runs.manifest(place)["panel"] for name, place in places.items()}
-    return {name: reading.answers(place) for name, place in places.items()}, entries
+    return {
+        name: panel_answers.answers(place) for name, place in places.items()
+    }, entries
 
 
 def test_all_chapters_ask_the_same_facts(told):
@@ -151,7 +153,7 @@ def test_where_nothing_is_to_be_asked(small, tmp_path, changed):
     folder = panel_runs.ask(tmp_path, "monitor", small, **changed)
     assert runs.manifest(folder)["panel"] is None
     with pytest.raises(UserError, match="once more"):
-        reading.answers(folder)
+        panel_answers.answers(folder)
 
 
 def test_a_negative_number_is_refused(small, tmp_path):
@@ -165,7 +167,7 @@ def test_the_panel_does_not_depend_on_the_relations_of_the_chapter(
     folder = panel_runs.ask(
         tmp_path, "latent_knowledge", small, relations=["P17", "P36"]
     )
-    asked = reading.answers(folder)
+    asked = panel_answers.answers(folder)
     assert set(asked["item"]) == set(told[0]["latent_knowledge"]["item"])
 
 

@@ -5,24 +5,21 @@ import os
 
 import pytest
 
-from helpers import UserError
-from helpers.datasets import logs
-from helpers.runs import sharing
-from helpers.runs.sharing import record
-from helpers.studies import multiplicity
+from helpers import UserError, exchange
+from helpers.exchange import logs, multiplicity_of_logs, record
 from tests import saved_runs
-from tests.commands import call
+from tests.program_calls import call
 
 
 @pytest.fixture
 def shared(tmp_path):
     saved_runs.write(tmp_path / "runs", "small", 0.6, n_bootstrap=50)
-    return sharing.describe(tmp_path / "runs" / "small")
+    return exchange.describe(tmp_path / "runs" / "small")
 
 
 def files(shared, folder):
     """Return the aggregate and the path of the instances of each study."""
-    paths = sharing.export(shared, folder)
+    paths = exchange.export(shared, folder)
     found = [json.loads(path.read_text()) for path in paths[::2]]
     return {each["evaluation_id"].partition("/")[0]: each for each in found}, paths
 
@@ -61,7 +58,7 @@ def test_each_study_is_an_aggregate_and_its_instances(shared, tmp_path):
                 assert sum(scores) / len(scores) == pytest.approx(
                     one["estimate"], abs=1e-12
                 )
-    assert sharing.export(shared, tmp_path) == paths
+    assert exchange.export(shared, tmp_path) == paths
 
 
 def back(shared, folder):
@@ -69,10 +66,10 @@ def back(shared, folder):
     run = shared.record["runs"]["multiplicity"]
     table = record.table(shared.files[run["answers"]["file"]], "it")
     only = shared._replace(record=shared.record | {"runs": {"multiplicity": run}})
-    path = sharing.export(only, folder)[1]
+    path = exchange.export(only, folder)[1]
     return record.facts(
         "multiplicity", run["parameters"], table
-    ), multiplicity.from_logs([path]).table
+    ), multiplicity_of_logs.from_logs([path]).table
 
 
 def test_what_was_exported_has_the_same_multiplicity(shared, tmp_path):
@@ -91,10 +88,10 @@ def test_what_was_exported_has_the_same_multiplicity(shared, tmp_path):
 @pytest.mark.parametrize("name", ["atlas-xs", "smollm2"])
 def test_kept_runs_pass_the_formats_own_validator(name, root, tmp_path):
     """The format's package wants Python 3.12 and older libraries: an interpreter that has it."""
-    shared = sharing.read(root / "results" / f"{name}.zip")
+    shared = exchange.read(root / "results" / f"{name}.zip")
     ours, again = back(shared, tmp_path)
     assert ours["class"].tolist() == again["class"].tolist()
-    paths = [path.relative_to(tmp_path) for path in sharing.export(shared, tmp_path)]
+    paths = [path.relative_to(tmp_path) for path in exchange.export(shared, tmp_path)]
     if not (python := os.environ.get("PYTHON_OF_EVERY_EVAL_EVER")):
         pytest.skip("PYTHON_OF_EVERY_EVAL_EVER names no interpreter")
     done = call(python, "-m", "every_eval_ever", "validate", *paths, cwd=tmp_path)

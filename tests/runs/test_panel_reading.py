@@ -8,7 +8,7 @@ import pytest
 
 from helpers import UserError, datasets, runs
 from helpers.models.checkpoints import bundled, slug
-from helpers.runs.panel import reading
+from helpers.runs.panel import panel_answers
 
 
 def _run(folder, model, chapter, place="", **changed):
@@ -24,7 +24,7 @@ def _run(folder, model, chapter, place="", **changed):
     place = folder / (place or model) / chapter
     place.mkdir(parents=True)
     answers = pd.DataFrame({"item": ["a"], "said": [chapter]})
-    entry = reading.save(
+    entry = panel_answers.save(
         place, answers, {name: told[name] for name in ("settings", "version")}
     )
     manifest = {
@@ -43,19 +43,22 @@ def _run(folder, model, chapter, place="", **changed):
 
 def _family(folder, models=("atlas-s",), but=(), **panel):
     for model in models:
-        for chapter in reading.STUDIES:
+        for chapter in panel_answers.STUDIES:
             if (model, chapter) not in but:
                 _run(folder, model, chapter, **panel)
 
 
 def test_runs_are_found_and_read(tmp_path):
     _family(tmp_path, ("atlas-xs", "atlas-s"))
-    table = reading.found(tmp_path, ["atlas-s", "atlas-xs"])
+    table = panel_answers.found(tmp_path, ["atlas-s", "atlas-xs"])
     assert table["model"].tolist() == ["atlas-s"] * 4 + ["atlas-xs"] * 4
     assert (table["left_out"] == "").all()
-    assert reading.complete(table) == ["atlas-s", "atlas-xs"]
-    assert reading.answers(table["folder"].iloc[1])["said"].item() == "knowledge_base"
-    assert reading.remarks(table, ["atlas-s"], tmp_path) == []
+    assert panel_answers.complete(table) == ["atlas-s", "atlas-xs"]
+    assert (
+        panel_answers.answers(table["folder"].iloc[1])["said"].item()
+        == "knowledge_base"
+    )
+    assert panel_answers.remarks(table, ["atlas-s"], tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -71,25 +74,27 @@ def test_runs_are_found_and_read(tmp_path):
 def test_runs_that_do_not_fit_are_left_out_with_the_reason(tmp_path, changed, reason):
     _family(tmp_path, but=[("atlas-s", "monitor")], finished="2026-01-02T00:00:00")
     _run(tmp_path, "atlas-s", "monitor", **changed)
-    table = reading.found(tmp_path, ["atlas-s"])
+    table = panel_answers.found(tmp_path, ["atlas-s"])
     assert reason in table.loc[table["chapter"] == "monitor", "left_out"].item()
     assert (table.loc[table["chapter"] != "monitor", "left_out"] == "").all()
-    assert reading.complete(table) == []
-    [remark] = reading.remarks(table, ["atlas-s"], tmp_path)
+    assert panel_answers.complete(table) == []
+    [remark] = panel_answers.remarks(table, ["atlas-s"], tmp_path)
     assert re.search(r"a run is missing: `.*run monitor --model atlas-s", remark)
 
 
 def test_settings_must_agree_within_a_chapter(tmp_path):
     _family(tmp_path, ("atlas-s",), finished="2026-01-02T00:00:00")
     _family(tmp_path, ("atlas-xs",), settings={"prompt_format": "chat"})
-    table = reading.found(tmp_path, ["atlas-s", "atlas-xs"])
+    table = panel_answers.found(tmp_path, ["atlas-s", "atlas-xs"])
     assert (
         table.loc[table["model"] == "atlas-xs", "left_out"]
         .str.contains("settings")
         .all()
     )
-    assert reading.complete(table) == ["atlas-s"]
-    assert "atlas-xs is not read" in reading.remarks(table, ["atlas-xs"], "runs")[0]
+    assert panel_answers.complete(table) == ["atlas-s"]
+    assert (
+        "atlas-xs is not read" in panel_answers.remarks(table, ["atlas-xs"], "runs")[0]
+    )
 
 
 def test_runs_that_lie_elsewhere_are_not_looked_at(tmp_path):
@@ -97,7 +102,7 @@ def test_runs_that_lie_elsewhere_are_not_looked_at(tmp_path):
     place = _run(tmp_path / "elsewhere", "atlas-s", "monitor", seed=5)
     place.rename(tmp_path / "elsewhere" / "monitor")
     assert len(runs.load(tmp_path)) == 5
-    table = reading.found(tmp_path, ["atlas-s"])
+    table = panel_answers.found(tmp_path, ["atlas-s"])
     assert len(table) == 4
     assert (table["left_out"] == "").all()
 
@@ -108,28 +113,28 @@ def test_a_run_without_the_panel_is_left_out(tmp_path):
     told = json.loads(path.read_text())
     del told["panel"]
     path.write_text(json.dumps(told))
-    table = reading.found(tmp_path, ["atlas-s"])
+    table = panel_answers.found(tmp_path, ["atlas-s"])
     assert (
         table.loc[table["chapter"] == "monitor", "left_out"].item()
         == "it did not ask the panel"
     )
     with pytest.raises(UserError, match="no answers about the panel"):
-        reading.answers(path.parent)
+        panel_answers.answers(path.parent)
 
 
 def test_answers_of_another_run_are_refused(tmp_path):
     place = _run(tmp_path, "atlas-s", "monitor")
-    pd.DataFrame({"item": ["b"]}).to_parquet(place / reading.FILE)
+    pd.DataFrame({"item": ["b"]}).to_parquet(place / panel_answers.FILE)
     with pytest.raises(UserError, match="not of the run"):
-        reading.answers(place)
+        panel_answers.answers(place)
 
 
 def test_missing_runs_name_the_command(tmp_path):
-    table = reading.found(tmp_path, ["atlas-m"])
+    table = panel_answers.found(tmp_path, ["atlas-m"])
     assert table.empty
-    assert list(table) == reading.COLUMNS
-    assert reading.complete(table) == []
-    [remark] = reading.remarks(table, ["atlas-m"], tmp_path)
+    assert list(table) == panel_answers.COLUMNS
+    assert panel_answers.complete(table) == []
+    [remark] = panel_answers.remarks(table, ["atlas-m"], tmp_path)
     assert re.search(
         r"run monitor --model atlas-m --runs .*, and likewise knowledge_base", remark
     )
@@ -148,29 +153,29 @@ def test_models_of_ones_own_data_are_read_without_the_bundled_ones(tmp_path, own
     dataset, entry = own
     folder = tmp_path / "runs"
     _family(folder, ("atlas-s",), **entry)
-    assert reading.candidates(folder, dataset) == ["atlas-s"]
+    assert panel_answers.candidates(folder, dataset) == ["atlas-s"]
     for number, model in enumerate(
         ("org/one", "org/two")
     ):  # each in the form that suits it
-        for chapter in reading.STUDIES:
+        for chapter in panel_answers.STUDIES:
             told = {"prompt_format": ("qa", "chat")[number]}
             _run(folder, model, chapter, place=slug(model), settings=told, **entry)
     _run(folder, "org/other", "monitor", place=slug("org/other"))  # on other data
-    models = reading.candidates(folder, dataset)
+    models = panel_answers.candidates(folder, dataset)
     assert models == ["org/one", "org/two"]
-    table = reading.found(folder, models, dataset=dataset)
+    table = panel_answers.found(folder, models, dataset=dataset)
     assert (table["left_out"] == "").all()
-    assert reading.complete(table) == models
-    assert reading.candidates(folder) == bundled()
-    both = reading.found(folder, ["atlas-s"])
+    assert panel_answers.complete(table) == models
+    assert panel_answers.candidates(folder) == bundled()
+    both = panel_answers.found(folder, ["atlas-s"])
     assert both["left_out"].eq("it is about own, not atlas").all()
 
 
 def test_without_a_run_on_ones_own_data_the_command_is_named(tmp_path, own):
-    models = reading.candidates(tmp_path, own[0])
+    models = panel_answers.candidates(tmp_path, own[0])
     assert models == []
-    table = reading.found(tmp_path, models, dataset=own[0])
-    [remark] = reading.remarks(table, models, tmp_path, own[0])
+    table = panel_answers.found(tmp_path, models, dataset=own[0])
+    [remark] = panel_answers.remarks(table, models, tmp_path, own[0])
     assert (
         f"run monitor --model MODEL --runs {tmp_path} --set dataset={own[0]}" in remark
     )

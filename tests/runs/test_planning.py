@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from helpers import UserError, stats
-from helpers.runs import sharing
-from helpers.runs.sharing import planning
-from helpers.runs.sharing.planning import DIFFERENCE, WIDTH, Spread
+from helpers import UserError, exchange, stats
+from helpers.exchange import planning
+from helpers.exchange.planning import DIFFERENCE, WIDTH, Spread
 
 
 def ratio(rows):
@@ -94,5 +93,5 @@ def test_what_cannot_be_planned():
         planning.spread([1.0] * 30)
     for bad in ({"width": 0}, {"difference": 0}, {"wordings": 0}):
         with pytest.raises(UserError, match="is 0: give a number above 0"):
-            sharing.plan("runs", **bad)
+            exchange.plan("runs", **bad)
     assert planning.fewest(Spread(0.5, 20, 1), 1e-4, WIDTH) == np.inf

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from helpers import UserError, runs
-from helpers.datasets import files
-from helpers.runs import measuring, sharing
-from helpers.runs.sharing import archive, record
+from helpers import UserError, exchange, runs
+from helpers.exchange import archive, record
+from helpers.io import files
+from helpers.runs import measuring
 from helpers.studies import STUDIES, monitor
-from notebooks.analysis import beside
+from notebooks.kit import runs_against_papers
 from tests import saved_runs
 
 FILE = "monitor/answers.parquet"
@@ -39,7 +39,7 @@ def saved(folder, model="a", **given):
 def packed(tmp_path_factory):
     """Return an archive of four studies' runs."""
     top = tmp_path_factory.mktemp("packed")
-    return sharing.pack(sharing.describe(saved(top / "runs")), top)
+    return exchange.pack(exchange.describe(saved(top / "runs")), top)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def every(tmp_path_factory):
     made = list(
         measuring.measure("atlas-xs", (), few | {"n_choices": 5, "n_examples": 2}, top)
     )
-    return sharing.describe(made[0].folder.parent)
+    return exchange.describe(made[0].folder.parent)
 
 
 def amend(folder, chapter="*", **model):
@@ -85,7 +85,7 @@ def changed(shared, folder, *changes):
     told = copy.deepcopy(shared.record)
     for change in changes:
         change(told)
-    return sharing.pack(record.Shared(told, shared.files), folder)
+    return exchange.pack(record.Shared(told, shared.files), folder)
 
 
 def rewritten(packed, folder, change):
@@ -99,7 +99,7 @@ def rewritten(packed, folder, change):
 
 def refused(path) -> str:
     with pytest.raises(UserError) as error:
-        sharing.verify(path)
+        exchange.verify(path)
     said = str(error.value)
     assert said.startswith(f"{path.name} is refused: ")
     assert said.endswith(".")
@@ -108,7 +108,7 @@ def refused(path) -> str:
 
 
 def test_what_was_packed_is_verified(packed):
-    _, found = sharing.verify(packed)
+    _, found = exchange.verify(packed)
     assert {run.study for run in found} == set(STUDIES)
     assert {run.study: run.measures for run in found} == {
         name: len(study.MEASURES) for name, study in STUDIES.items()
@@ -127,7 +127,7 @@ def test_measures_are_those_worked_out_by_hand(shared):
 
 
 def test_a_run_of_measure_is_packed_with_its_own_summary_and_cost(measured, tmp_path):
-    shared = sharing.describe(measured)
+    shared = exchange.describe(measured)
     assert list(shared.record["runs"]) == ["monitor"]
     run = shared.record["runs"]["monitor"]
     table = (
@@ -142,20 +142,22 @@ def test_a_run_of_measure_is_packed_with_its_own_summary_and_cost(measured, tmp_
     )  # each prompt is scored and answered
     assert run["cost"]["tokens"] > run["cost"]["prompts"]
     assert shared.record["model"]["origin"] == "bundled"
-    assert sharing.verify(sharing.pack(shared, tmp_path))[1] == [("monitor", 72, 4, ())]
-    assert sharing.describe(measured / "monitor") == shared
+    assert exchange.verify(exchange.pack(shared, tmp_path))[1] == [
+        ("monitor", 72, 4, ())
+    ]
+    assert exchange.describe(measured / "monitor") == shared
 
 
 def test_the_same_runs_make_the_same_bytes(packed, tmp_path):
     moved = shutil.copytree(packed.parent / "runs" / "a", tmp_path / "elsewhere")
-    again = sharing.pack(sharing.describe(moved), tmp_path)
+    again = exchange.pack(exchange.describe(moved), tmp_path)
     assert again.name == packed.name == "a.zip"
     assert again.read_bytes() == packed.read_bytes()
 
 
 def test_undefined_measures_hold_too(tmp_path):
     folder = saved(tmp_path, "deaf", heeds=False)
-    shared = sharing.describe(folder)
+    shared = exchange.describe(folder)
     first = shared.record["runs"]["monitor"]["measures"][0]
     assert first == {
         "measure": "MONITOR",
@@ -164,7 +166,7 @@ def test_undefined_measures_hold_too(tmp_path):
         "high": None,
         "n": 0,
     }
-    assert len(sharing.verify(sharing.pack(shared, tmp_path))[1]) == 4
+    assert len(exchange.verify(exchange.pack(shared, tmp_path))[1]) == 4
 
 
 def test_no_path_of_a_machine_is_made_public(tmp_path):
@@ -182,8 +184,8 @@ def test_no_path_of_a_machine_is_made_public(tmp_path):
         "url": "/home/annabel/q.csv"
     }  # pandas writes it into the file
     answers.to_parquet(folder / "multiplicity" / "answers.parquet")
-    shared = sharing.describe(folder)
-    path = sharing.pack(shared, tmp_path / "out")
+    shared = exchange.describe(folder)
+    path = exchange.pack(shared, tmp_path / "out")
     assert path.name == "tiny.zip"
     assert b"annabel" not in path.read_bytes()
     assert shared.record["model"]["origin"] == "folder"
@@ -193,20 +195,20 @@ def test_no_path_of_a_machine_is_made_public(tmp_path):
         "judge",
         ["q.csv"],
     )
-    assert len(sharing.verify(path)[1]) == 4
+    assert len(exchange.verify(path)[1]) == 4
 
 
 def test_a_server_is_not_named(tmp_path):
     folder = saved(tmp_path, "m")
     amend(folder, name="http://annabel.example:8000#org/m", server={"url": "annabel"})
-    shared = sharing.describe(folder)
+    shared = exchange.describe(folder)
     assert shared.record["model"]["name"] == "org/m"
     assert "annabel" not in json.dumps(shared.record)
 
 
 def test_the_figures_of_a_contributed_archive_are_those_of_its_runs(packed):
-    mine = beside.runs_beside(packed.parent / "runs", 50)
-    theirs, left_out = beside.contributed(packed.parent, 50)
+    mine = runs_against_papers.runs_beside(packed.parent / "runs", 50)
+    theirs, left_out = runs_against_papers.contributed(packed.parent, 50)
     assert left_out == []
     assert set(theirs["label"]) == {"a (contributed)"}
     assert set(theirs["origin"]) == {"contributed run"}
@@ -219,7 +221,7 @@ def test_an_archive_that_is_refused_is_left_out_with_the_reason(
 ):
     shutil.copy(packed, tmp_path / "good.zip")
     (tmp_path / "bad.zip").write_bytes(packed.read_bytes()[:-100])
-    found, left_out = beside.contributed(tmp_path, 50)
+    found, left_out = runs_against_papers.contributed(tmp_path, 50)
     assert set(found["folder"]) == {tmp_path / "good.zip"}
     assert [each.partition(" is refused")[0] for each in left_out] == ["bad.zip"]
 
@@ -344,8 +346,8 @@ def test_an_edit_that_changes_no_measure_is_refused(shared, packed, tmp_path, ch
 
     path = rewritten(packed, tmp_path, edited)
     assert "its manifest was edited after it was packed" in refused(path)
-    signed = sharing.pack(record.Shared(told, shared.files), tmp_path)
-    assert len(sharing.verify(signed)[1]) == 4  # whoever forges it can sign it
+    signed = exchange.pack(record.Shared(told, shared.files), tmp_path)
+    assert len(exchange.verify(signed)[1]) == 4  # whoever forges it can sign it
 
 
 def test_intervals_drawn_in_an_older_way_are_drawn_anew(shared, tmp_path):
@@ -354,7 +356,7 @@ def test_intervals_drawn_in_an_older_way_are_drawn_anew(shared, tmp_path):
         run(lambda run: run["versions"].pop("intervals")),
         put("measures.2.high", 0.99),
     )
-    found = sharing.verify(changed(shared, tmp_path, *older))[0].record["runs"][
+    found = exchange.verify(changed(shared, tmp_path, *older))[0].record["runs"][
         "monitor"
     ]
     today = shared.record["runs"]["monitor"]["measures"][2]
@@ -375,7 +377,7 @@ def other_answers(shared, folder, data, sign=True, study="monitor"):
     if sign:
         told["runs"][study]["answers"]["sha256"] = hashlib.sha256(data).hexdigest()
     found = shared.files | {f"{study}/answers.parquet": data}
-    return sharing.pack(record.Shared(told, found), folder)
+    return exchange.pack(record.Shared(told, found), folder)
 
 
 def answers_of(shared, study="monitor"):
@@ -559,7 +561,7 @@ def test_other_questions_of_the_atlas_than_the_settings_draw_are_refused(
     measured, tmp_path, name, value, drawn, others
 ):
     path = changed(
-        sharing.describe(measured), tmp_path, put(f"parameters.{name}", value)
+        exchange.describe(measured), tmp_path, put(f"parameters.{name}", value)
     )
     said = refused(path)
     assert (
@@ -577,8 +579,8 @@ def test_runs_of_different_weights_are_not_mixed(tmp_path):
     with pytest.raises(
         UserError, match="are of different weights: run the older studies again"
     ):
-        sharing.describe(folder)
-    assert list(sharing.describe(folder / "monitor").record["runs"]) == ["monitor"]
+        exchange.describe(folder)
+    assert list(exchange.describe(folder / "monitor").record["runs"]) == ["monitor"]
 
 
 HARM = {  # what is done to the folder of a run, and what is said of it
@@ -611,7 +613,7 @@ def test_what_is_no_run_is_refused_in_a_sentence(tmp_path, reason):
     folder = saved(tmp_path, chapters=("monitor",))
     HARM[reason](folder)
     with pytest.raises(UserError, match=reason):
-        sharing.describe(folder)
+        exchange.describe(folder)
 
 
 @pytest.mark.slow
@@ -619,7 +621,7 @@ def test_the_bundled_archives_and_the_schema_are_good(root):
     found = sorted((root / "results").glob("*.zip"))
     assert found
     for path in found:
-        assert sharing.verify(path)[1]
+        assert exchange.verify(path)[1]
         assert path.stat().st_size < 2**21  # the whole folder is a few megabytes
     assert json.loads((root / "results" / "schema.json").read_text())["properties"][
         "format"

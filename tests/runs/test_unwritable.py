@@ -3,12 +3,12 @@
 import pandas as pd
 import pytest
 
-from helpers import UserError, datasets, findings, probing, runs
-from helpers.plots import tables
-from helpers.runs import sharing
-from helpers.runs.panel import reading
-from helpers.runs.sharing import card
-from tests import saved_runs, tiny
+from helpers import UserError, datasets, exchange, probing, runs
+from helpers.exchange import report_card
+from helpers.runs.panel import panel_answers
+from notebooks.kit import findings
+from notebooks.kit.plots import result_tables
+from tests import saved_runs, tiny_models
 
 TABLE = pd.DataFrame({"item": ["a"], "relation": "r", "subject": "a", "object": "b"})
 PROBES = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
@@ -18,24 +18,24 @@ PROBES = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
 def shared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     saved_runs.write(folder, "small", 0.6, ("monitor",), n_bootstrap=20)
-    return sharing.describe(folder / "small")
+    return exchange.describe(folder / "small")
 
 
 FOLDER = r"cannot be written .*: give another --folder"
 WRITERS = [  # what writes something of a run into a folder, and the sentence
     (lambda _, to: datasets.write(TABLE, {"r": ["[X]?"]}, to), "cannot be written to"),
-    (lambda _, to: tables.export(TABLE, "t", to), "t.csv cannot be written"),
+    (lambda _, to: result_tables.export(TABLE, "t", to), "t.csv cannot be written"),
     (lambda _, to: findings.Findings().summary(to), "findings.json cannot be written"),
     (
         lambda _, to: probing.score(
-            tiny.language_model("llama"), PROBES, to, progress=False
+            tiny_models.language_model("llama"), PROBES, to, progress=False
         ),
         r"cache folder .* cannot be written",
     ),
-    (lambda run, to: card.write(run.record, to), FOLDER),
-    (lambda run, to: sharing.export(run, to), FOLDER),
-    (lambda run, to: sharing.pack(run, to), FOLDER),
-    (lambda _, to: reading.save(to, TABLE, {}), "cannot be written"),
+    (lambda run, to: report_card.write(run.record, to), FOLDER),
+    (lambda run, to: exchange.export(run, to), FOLDER),
+    (lambda run, to: exchange.pack(run, to), FOLDER),
+    (lambda _, to: panel_answers.save(to, TABLE, {}), "cannot be written"),
     (
         lambda _, to: runs.start("monitor", {"model": "m"}, to / "monitor"),
         "file/monitor cannot be written .*run_dir",

@@ -13,7 +13,7 @@ import pytest
 
 from helpers import UserError, datasets, models, probing, prompts, runs
 from helpers.prompts import lists
-from tests.chapters import notebooks
+from tests.chapters import finished_runs
 from tests.server.vllm_server import PYTHON, VllmServer
 
 MODEL = "atlas-m"
@@ -95,11 +95,11 @@ def test_texts_are_those_of_the_model_at_hand(served, at_hand, stop):
     ("chapter", "given"), [("monitor", FEW), ("latent_knowledge", LISTS)]
 )
 def test_a_chapter_runs_whole(server, tmp_path, chapter, given):
-    folder = notebooks.run(chapter, server.address, given, tmp_path)
+    folder = finished_runs.run(chapter, server.address, given, tmp_path)
     told = runs.manifest(folder)
     assert told["model"]["server"]["version"]
     assert told["scoring"]["method"] == "server"
-    local = notebooks.run(chapter, MODEL, given, tmp_path)
+    local = finished_runs.run(chapter, MODEL, given, tmp_path)
     ours, theirs = (runs.answers(place) for place in (folder, local))
     assert largest(ours["logprobs"], theirs["logprobs"]) <= TOLERANCE
 
@@ -109,17 +109,17 @@ def test_a_server_killed_in_the_middle_is_started_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SERVER_IN_FLIGHT", "4")
     log = tmp_path / "vllm.log"
     with VllmServer(MODEL, log) as server:
-        whole = notebooks.run("monitor", server.address, FEW, tmp_path / "whole")
+        whole = finished_runs.run("monitor", server.address, FEW, tmp_path / "whole")
         cache = tmp_path / "cut" / whole.parent.name / "cache"
         threading.Thread(
             target=_kill_once_there_is, args=(cache, server), daemon=True
         ).start()
         with pytest.raises(UserError, match=r"cannot be reached|cut the connection"):
-            notebooks.run("monitor", server.address, FEW, tmp_path / "cut")
+            finished_runs.run("monitor", server.address, FEW, tmp_path / "cut")
         kept = sum(file.stat().st_size for file in cache.glob("answers-*.parquet"))
         assert kept
     with VllmServer(MODEL, log, port=server.port) as again:
-        resumed = notebooks.run("monitor", again.address, FEW, tmp_path / "cut")
+        resumed = finished_runs.run("monitor", again.address, FEW, tmp_path / "cut")
     for table in (runs.answers, runs.metrics):
         pd.testing.assert_frame_equal(table(resumed), table(whole), atol=1e-5, rtol=0)
 

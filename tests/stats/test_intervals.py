@@ -10,7 +10,7 @@ from book.tools import chapters, parameters
 from helpers import stats
 from helpers.metrics import monitor
 from notebooks.analysis import calibration
-from notebooks.analysis.atlas import records
+from notebooks.atlas import records
 
 LABELS = np.repeat(["P17", "P36", "P37"], [12, 20, 9])
 DRAWS = 20_000

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from helpers import UserError, cli
-from helpers.studies import knowledge_base
+from helpers.exchange import knowledge_base_of_logs
 from tests.tool_logs import archive, sample, text, write
 
 # Each document's answers; the first is the response, and the log marks it.
@@ -32,8 +32,8 @@ def path(tmp_path):
 
 
 def test_measures_by_hand(path):
-    found = knowledge_base.from_logs([path])
-    assert knowledge_base.of_logs(found) == pytest.approx(SEEN)
+    found = knowledge_base_of_logs.from_logs([path])
+    assert knowledge_base_of_logs.measures_of_logs(found) == pytest.approx(SEEN)
     assert found.table["label"].tolist() == [
         "correct",
         "wrong",
@@ -41,14 +41,14 @@ def test_measures_by_hand(path):
         "correct",
     ]
     assert found.table["consistency"].tolist() == pytest.approx([2 / 3, 1 / 3, 0, 1])
-    unseen = knowledge_base.from_logs([path], seen=False)
-    assert knowledge_base.of_logs(unseen) == pytest.approx(UNSEEN)
+    unseen = knowledge_base_of_logs.from_logs([path], seen=False)
+    assert knowledge_base_of_logs.measures_of_logs(unseen) == pytest.approx(UNSEEN)
 
 
 def test_intervals_are_of_documents(path):
     for seen, by_hand in ((True, SEEN), (False, UNSEEN)):
-        table = knowledge_base.summary_of_logs(
-            knowledge_base.from_logs([path], seen=seen)
+        table = knowledge_base_of_logs.summary_of_logs(
+            knowledge_base_of_logs.from_logs([path], seen=seen)
         )
         estimates = table.set_index("measure")["estimate"].to_dict()
         assert estimates == pytest.approx(
@@ -68,8 +68,8 @@ def test_several_runs_of_one_prompt_are_repeats(tmp_path):
         ])
         for k in range(4)
     ]  # fmt: skip
-    found = knowledge_base.from_logs(runs)
-    assert knowledge_base.of_logs(found) == pytest.approx(SEEN)
+    found = knowledge_base_of_logs.from_logs(runs)
+    assert knowledge_base_of_logs.measures_of_logs(found) == pytest.approx(SEEN)
 
 
 def test_epochs_are_repeats_and_all_that_is_marked_right_is_one_answer(tmp_path):
@@ -80,14 +80,14 @@ def test_epochs_are_repeats_and_all_that_is_marked_right_is_one_answer(tmp_path)
     ):
         score = {"scores": {"match": {"value": value, "answer": said}}}
         samples.append(sample("q1", "", value, epoch=epoch, **free, **score))
-    found = knowledge_base.from_logs([archive(tmp_path / "1.eval", samples)])
+    found = knowledge_base_of_logs.from_logs([archive(tmp_path / "1.eval", samples)])
     assert found.table["consistency"].tolist() == [0.5]
     letters = [("A", "C"), ("A", "C"), ("", "I"), ("B", "I")]
     samples = [
         sample("q1", letter, v, epoch=e) for e, (letter, v) in enumerate(letters, 1)
     ]
     samples += [sample("q2", "", "I"), sample("q2", "", "I", epoch=2)]
-    found = knowledge_base.from_logs([archive(tmp_path / "2.eval", samples)])
+    found = knowledge_base_of_logs.from_logs([archive(tmp_path / "2.eval", samples)])
     assert found.table["label"].tolist() == ["correct", "uninformative"]
     assert found.table["consistency"].tolist() == pytest.approx([1 / 3, 1])
 
@@ -97,12 +97,12 @@ def test_options_that_differ_in_a_sign_are_not_the_same(tmp_path):
         sample("q1", x, v, ("-1", "1"), epoch=e)
         for x, v, e in (("A", "C", 1), ("B", "I", 2))
     ]
-    found = knowledge_base.from_logs([archive(tmp_path / "1.eval", samples)])
+    found = knowledge_base_of_logs.from_logs([archive(tmp_path / "1.eval", samples)])
     assert found.table["consistency"].tolist() == [0]
 
 
 def test_what_logs_cannot_say_is_noted(path, tmp_path):
-    notes = knowledge_base.from_logs([path]).notes
+    notes = knowledge_base_of_logs.from_logs([path]).notes
     assert "the paper's is of multiple-choice questions" in notes[0]
     assert "All questions count as being about seen knowledge" in notes[1]
     assert len(notes) == 2
@@ -110,15 +110,15 @@ def test_what_logs_cannot_say_is_noted(path, tmp_path):
         text("a", "Rome", 1.0, "x", resps=[["Rome", "Rome"]]),
         text("b", "Bonn", 0.0, "x"),
     ]
-    steady = knowledge_base.from_logs([write(tmp_path / "s", same)], seen=False)
+    steady = knowledge_base_of_logs.from_logs([write(tmp_path / "s", same)], seen=False)
     notes = steady.notes[1:]
     assert notes[0] == "1 of 2 documents have one answer: Cons leaves them out."
     assert notes[1] == "No answer changes: unless they were sampled, Cons says nothing."
     assert (
-        knowledge_base.of_logs(steady)["IUR"] == 0
+        knowledge_base_of_logs.measures_of_logs(steady)["IUR"] == 0
     )  # a is wrong here, and always the same
     with pytest.raises(UserError, match="no repeated answers that can be compared"):
-        knowledge_base.from_logs(
+        knowledge_base_of_logs.from_logs(
             [write(tmp_path / "one", [text("a", "Rome", 1.0, "x")])]
         )
 

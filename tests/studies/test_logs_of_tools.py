@@ -13,10 +13,11 @@ import pytest
 
 from helpers import datasets, models, probing
 from helpers.datasets import multiple_choice
+from helpers.exchange import knowledge_base_of_logs, multiplicity_of_logs
 from helpers.metrics import matching
 from helpers.prompts import variations
-from helpers.studies import knowledge_base, multiplicity
-from tests.commands import call
+from helpers.studies import multiplicity
+from tests.program_calls import call
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build" / "bench" / "bin" / "python"
@@ -178,7 +179,7 @@ def test_choices_of_the_harness_are_those_of_our_own_run(probes, data, tmp_path)
     paths = harness(data, tmp_path, CHOICES, **words)
     answers = probing.score(models.load("atlas-xs"), probes, progress=False)
     for rule, metric in (("sum", "acc"), ("per_character", "acc_norm")):
-        found = multiplicity.from_logs(paths, rule=rule)
+        found = multiplicity_of_logs.from_logs(paths, rule=rule)
         [note] = found.notes
         assert note.startswith(
             "The tasks have different names (facts0, facts1, facts2)"
@@ -205,7 +206,7 @@ def test_answers_of_both_tools_are_those_of_our_own_run(probes, data, tmp_path):
     words = {"kind": "generate_until", "target": "'{{options[answer]}}'"}
     inspected = sorted((tmp_path / "logs").glob("*.eval"))
     for paths in (inspected, harness(data, tmp_path, TEXTS, **words)):
-        found = multiplicity.from_logs(paths)
+        found = multiplicity_of_logs.from_logs(paths)
         assert found.table["accuracy"].tolist() == pytest.approx(
             ours["right"].mean().tolist()
         )
@@ -220,7 +221,7 @@ def test_letters_in_inspects_logs_are_what_was_said(data, tmp_path):
     script = tmp_path / "letters.py"
     script.write_text(INSPECT, encoding="utf-8")
     execute(script, data, tmp_path / "logs", MODEL, "choices", cwd=tmp_path)
-    found = multiplicity.from_logs(sorted((tmp_path / "logs").glob("*.eval")))
+    found = multiplicity_of_logs.from_logs(sorted((tmp_path / "logs").glob("*.eval")))
     docs = [json.loads(line) for line in data.open()]
     right = [
         sum(said == doc["answer"] for said in doc["says"]) / N_PROMPTS for doc in docs
@@ -260,6 +261,6 @@ def test_repeated_answers_agree_as_often_as_the_tools_logs_say(tool, data, tmp_p
         said = [[text for name, _, text in rows if name == item] for item in items]
     alike = [[matching.normalise(text) for text in texts] for texts in said]
     expected = [texts[1:].count(texts[0]) / (N_REPEATS - 1) for texts in alike]
-    found = knowledge_base.from_logs([path])
+    found = knowledge_base_of_logs.from_logs([path])
     assert found.table["consistency"].tolist() == pytest.approx(expected)
     assert 0 < sum(expected) < len(expected)

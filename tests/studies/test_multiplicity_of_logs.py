@@ -5,6 +5,7 @@ import json
 import pytest
 
 from helpers import cli
+from helpers.exchange import multiplicity_of_logs
 from helpers.studies import multiplicity
 from tests.tool_logs import text, three, write
 
@@ -17,15 +18,15 @@ BY_HAND |= {"ambiguity_binary": 1 / 3, "self_consistency": 5 / 9}
 
 
 def test_measures_by_hand(tmp_path):
-    found = multiplicity.from_logs(three(tmp_path))
-    assert multiplicity.of_logs(found) == pytest.approx(BY_HAND)
+    found = multiplicity_of_logs.from_logs(three(tmp_path))
+    assert multiplicity_of_logs.measures_of_logs(found) == pytest.approx(BY_HAND)
     assert found.table["cell"].tolist() == [
         "sensitive correct",
         "sensitive wrong",
         "agnostic correct",
     ]
     assert found.table["said"].tolist() == ["Rome", "New York", "Oslo"]
-    default = multiplicity.from_logs(
+    default = multiplicity_of_logs.from_logs(
         three(tmp_path / "again"), tau=0.3, correct_by="default"
     )
     assert default.table["cell"].tolist() == [
@@ -36,7 +37,9 @@ def test_measures_by_hand(tmp_path):
 
 
 def test_intervals_are_of_documents(tmp_path):
-    table = multiplicity.summary_of_logs(multiplicity.from_logs(three(tmp_path)))
+    table = multiplicity_of_logs.summary_of_logs(
+        multiplicity_of_logs.from_logs(three(tmp_path))
+    )
     table = table.set_index("measure")
     assert table.loc["accuracy", "estimate"] == pytest.approx(5 / 9)
     assert table.loc[
@@ -65,8 +68,8 @@ def test_generated_answers_are_compared_as_texts(tmp_path):
         ])
         for k in range(3)
     ]  # fmt: skip
-    found = multiplicity.from_logs(paths)
-    assert multiplicity.of_logs(found) == pytest.approx(BY_HAND)
+    found = multiplicity_of_logs.from_logs(paths)
+    assert multiplicity_of_logs.measures_of_logs(found) == pytest.approx(BY_HAND)
 
 
 def test_the_command_prints_the_object_or_a_table(tmp_path, capsys):

@@ -6,14 +6,14 @@ from zlib import crc32
 import pandas as pd
 import pytest
 
-from bench.plugins import make as plugins
-from helpers import UserError
+from bench.plugins import make_tasks as plugins
+from helpers import UserError, exchange
+from helpers.exchange import archive, report_card
 from helpers.metrics import choices
-from helpers.runs import sharing
-from helpers.runs.sharing import archive, card
 from helpers.studies import STUDIES, compare
 from helpers.studies.measures import measurable, rate, summarised
-from notebooks.analysis import beside, comparison, seeds
+from notebooks.analysis import comparison, training_run_differences
+from notebooks.kit import runs_against_papers, trained_answers
 from tests import saved_runs
 
 NAMES = list(STUDIES)
@@ -60,16 +60,16 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def older(folder, tmp_path_factory):
     """Return an archive that was packed before there were the measures."""
-    shared = sharing.describe(folder / "small")
-    return sharing.pack(shared, tmp_path_factory.mktemp("older"))
+    shared = exchange.describe(folder / "small")
+    return exchange.pack(shared, tmp_path_factory.mktemp("older"))
 
 
 @pytest.fixture(autouse=True)
 def _new_measures(monkeypatch, folder, older):
-    beside._facts.cache_clear()
+    runs_against_papers._facts.cache_clear()
     add_measures(monkeypatch)
     yield
-    beside._facts.cache_clear()
+    runs_against_papers._facts.cache_clear()
 
 
 def reported(run):
@@ -80,7 +80,7 @@ def reported(run):
 def test_models_are_compared_in_it(folder, name):
     study = STUDIES[name]
     facts = {
-        model: beside.facts(name, folder / model / name).reset_index()
+        model: runs_against_papers.facts(name, folder / model / name).reset_index()
         for model in ("small", "large")
     }
     assert NEW in set(compare(study, facts, n_resamples=20)["measure"])
@@ -99,26 +99,29 @@ def test_the_chapter_on_comparison_has_it_on_its_boards(folder):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_training_runs_of_before_leave_it_out_and_say_so(monkeypatch, name):
-    monkeypatch.setattr(seeds, "STUDIES", {name: STUDIES[name]})
-    trained = seeds.training_runs()
+    monkeypatch.setattr(training_run_differences, "STUDIES", {name: STUDIES[name]})
+    trained = trained_answers.training_runs()
     trained = trained[trained["relation"].isin(["P17", "P36"])]
-    figures, gaps = seeds.compare_runs(trained, n_resamples=2)
+    figures, gaps = training_run_differences.compare_runs(trained, n_resamples=2)
     older = [measure.name for measure in STUDIES[name].MEASURES[:-1]]
     assert figures["measure"].unique().tolist() == older
     assert gaps["measure"].unique().tolist() == older
     title = STUDIES[name].TITLE
     note = f"{title}: modal share is newer than these training runs.\n"
-    assert seeds.note_on_newer_measures(trained) == note
+    assert training_run_differences.note_on_newer_measures(trained) == note
 
 
 def test_without_a_newer_measure_nothing_is_said(monkeypatch):
     monkeypatch.undo()
-    assert seeds.note_on_newer_measures(seeds.training_runs()) == ""
+    assert (
+        training_run_differences.note_on_newer_measures(trained_answers.training_runs())
+        == ""
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_older_archive_holds_and_the_measure_is_shown(older, name):
-    shared, verified = sharing.verify(older)
+    shared, verified = exchange.verify(older)
     [run] = [run for run in verified if run.study == name]
     assert run.added == (NEW,)
     assert run.measures == len(STUDIES[name].MEASURES) - 1
@@ -126,35 +129,40 @@ def test_an_older_archive_holds_and_the_measure_is_shown(older, name):
 
 
 def test_the_column_is_what_the_function_computes(folder):
-    shared = sharing.describe(folder / "small")
+    shared = exchange.describe(folder / "small")
     estimate = reported(shared.record["runs"]["multiplicity"])[NEW]["estimate"]
     # Of ten prompts a steady answer comes in nine, every third question's in five
     assert estimate == pytest.approx((9 + 9 + 5) / 30)
 
 
 def test_a_new_archive_holds_and_reports_it(folder, tmp_path):
-    shared = sharing.describe(folder / "small")
-    packed = sharing.pack(shared, tmp_path)
-    assert all(run.added == () for run in sharing.verify(packed)[1])
+    shared = exchange.describe(folder / "small")
+    packed = exchange.pack(shared, tmp_path)
+    assert all(run.added == () for run in exchange.verify(packed)[1])
     for run in shared.record["runs"].values():
         reported(run)[NEW]["estimate"] = 0.123
-    forged = sharing.pack(shared, tmp_path / "forged")
+    forged = exchange.pack(shared, tmp_path / "forged")
     with pytest.raises(UserError, match="modal_share is reported with estimate"):
-        sharing.verify(forged)
+        exchange.verify(forged)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["atlas-xs", "smollm2", "smollm2-chat"])
 def test_contributed_archives_hold(root, name):
-    _, verified = sharing.verify(root / "results" / f"{name}.zip")
+    _, verified = exchange.verify(root / "results" / f"{name}.zip")
     assert {run.added for run in verified} == {(NEW,)}
 
 
 def test_cards_and_exports_have_what_is_reported(older, tmp_path):
-    for shared, has in ((sharing.verify(older)[0], True), (archive.read(older), False)):
-        text = "".join(path.read_text() for path in card.write(shared.record, tmp_path))
+    for shared, has in (
+        (exchange.verify(older)[0], True),
+        (archive.read(older), False),
+    ):
+        text = "".join(
+            path.read_text() for path in report_card.write(shared.record, tmp_path)
+        )
         assert ("modal share" in text) == has
-        paths = sharing.export(shared, tmp_path / str(has))
+        paths = exchange.export(shared, tmp_path / str(has))
         assert all(
             (f"/{NEW}" in path.read_text()) == has
             for path in paths
@@ -165,7 +173,7 @@ def test_cards_and_exports_have_what_is_reported(older, tmp_path):
 def test_a_plan_counts_the_facts_that_it_needs(monkeypatch, folder):
     for study in STUDIES.values():  # each takes a second
         monkeypatch.setattr(study, "MEASURES", study.MEASURES[-1:])
-    planned = sharing.plan(folder / "small")
+    planned = exchange.plan(folder / "small")
     assert set(planned.loc[planned["measure"] == NEW, "study"]) == set(NAMES)
 
 

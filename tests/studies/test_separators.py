@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import datasets, models, probing, runs
+from helpers import datasets, exchange, models, probing, runs
 from helpers.prompts import lists
-from helpers.prompts.formats import SEPARATORS
-from helpers.runs import measuring, sharing
-from helpers.runs.panel import reading
+from helpers.prompts.prompt_texts import SEPARATORS
+from helpers.runs import measuring
+from helpers.runs.panel import panel_answers
 from helpers.studies import latent_knowledge as study
-from tests import tiny
+from tests import tiny_models
 
 TWO = {"relations": ["P17", "P36"], "n_examples": 4}
 ABOUT = ["relation", "subject"]
@@ -109,7 +109,7 @@ def test_of_equally_accurate_ones_the_surest_is_chosen(monkeypatch, small):
 
 
 def test_lists_that_cannot_be_read_choose_the_papers_separator():
-    lm = tiny.language_model("llama")  # reads 128 tokens
+    lm = tiny_models.language_model("llama")  # reads 128 tokens
     table = study.try_separators(lm, relations=["P36"], n_examples=50)
     assert (table.index[0], table["n"].sum()) == ("space", 0)
 
@@ -143,7 +143,7 @@ def test_a_run_says_which_it_chose_and_asks_the_panel_with_it(measured, small):
     )
     best = study.try_separators(small, **TWO).index[0]
     assert told["separator"] == told["panel"]["separator"] == best != "space"
-    for answers in (runs.answers(measured), reading.answers(measured)):
+    for answers in (runs.answers(measured), panel_answers.answers(measured)):
         for row in answers.drop_duplicates("item").itertuples():
             assert row.prompt.endswith(
                 SEPARATORS[best][1] + lists.opened(row.subject, best)[0]
@@ -151,8 +151,8 @@ def test_a_run_says_which_it_chose_and_asks_the_panel_with_it(measured, small):
 
 
 def test_its_archive_names_the_separator_and_is_verified(measured, tmp_path):
-    path = sharing.pack(sharing.describe(measured), tmp_path)
-    shared, checked = sharing.verify(path)
+    path = exchange.pack(exchange.describe(measured), tmp_path)
+    shared, checked = exchange.verify(path)
     run = shared.record["runs"]["latent_knowledge"]
     assert run["parameters"]["separator"] == runs.manifest(measured)["separator"]
     assert [one.study for one in checked] == ["latent_knowledge"]

@@ -8,7 +8,7 @@ import pytest
 from helpers import runs, studies
 from helpers.metrics import accuracy
 from helpers.runs import measuring
-from helpers.runs.panel import reading
+from helpers.runs.panel import panel_answers
 from notebooks.analysis import calibration, comparison
 
 
@@ -57,7 +57,7 @@ def test_the_board_compares_its_measures(folder):
 
 
 def test_its_verdicts_are_calibrated(folder):
-    table = calibration.gather(reading.found(folder, ["atlas-s"]), ["atlas-s"])
+    table = calibration.gather(panel_answers.found(folder, ["atlas-s"]), ["atlas-s"])
     assert set(table["method"]) == {"plain question"}
     assert len(table) == 24
     assert table["exposures"].gt(0).any()

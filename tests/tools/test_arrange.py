@@ -5,7 +5,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from book.tools.arrange import SAYS, answer_first, described, found_only, split, titled
-from helpers import findings
+from notebooks.kit import findings
 
 
 def chapter(*more):

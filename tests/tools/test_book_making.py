@@ -1,4 +1,4 @@
-"""Tests of book.tools.publish: the book is made by the commands that a user types.
+"""Tests of book.tools.book_making: the book is made by the commands that a user types.
 
 They run in a copy of the project, with a stand-in for a chapter and a tiny random
 model.
@@ -16,21 +16,21 @@ import pandas as pd
 import pytest
 
 from book.tools import __main__ as commands
-from book.tools import publish
-from tests import small_project, tiny
-from tests.commands import call, python
+from book.tools import book_making
+from tests import small_project, tiny_models
+from tests.program_calls import call, python
 from tests.small_project import type_in
-from tests.tools import stand_ins
+from tests.tools import stand_in_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_model_from_a_package_begins_with_sizes_that_the_user_may_set(capsys):
-    settings = publish.sized("smollm2", {"n_facts": 9})
+    settings = book_making.sized("smollm2", {"n_facts": 9})
     assert settings.pop("n_facts") == 9
     words = capsys.readouterr().err.rstrip(".\n").split(": ")[1].split()
-    assert publish.settings_from_words([], words) == settings
-    assert publish.sized("atlas-m", {"n_facts": 9}) == {"n_facts": 9}
+    assert book_making.settings_from_words([], words) == settings
+    assert book_making.sized("atlas-m", {"n_facts": 9}) == {"n_facts": 9}
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def project(tmp_path_factory):
     if not (Path(sys.prefix) / "installed").is_file():
         pytest.skip("the commands of the Makefile need its environment: run make test")
     top = small_project.make(tmp_path_factory.mktemp("copy") / "the project")
-    stand_ins.write_template(top / "notebooks")
+    stand_in_chapters.write_template(top / "notebooks")
     (top / "book" / "index.md").write_text("# A book\n\nOne page.\n")
     (top / "book" / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nchapters:\n  - file: chapters/monitor\n"
     )
-    tiny.save(top / "helpers" / "models" / "weights" / "atlas-m")
+    tiny_models.save(top / "helpers" / "models" / "weights" / "atlas-m")
     return top
 
 
@@ -84,7 +84,7 @@ def test_make_book_shows_the_run_of_a_model_of_the_hub_that_is_in_the_cache(
     assert "said aloud" in page.read_text()
     first, snapshot = page.stat().st_mtime_ns, "0" * 40
     cache = project / "hub" / "models--someone--small"
-    tiny.save(cache / "snapshots" / snapshot, "gpt2")
+    tiny_models.save(cache / "snapshots" / snapshot, "gpt2")
     (cache / "refs").mkdir()
     (cache / "refs" / "main").write_text(snapshot)
     monkeypatch.setenv("HF_HUB_CACHE", str(project / "hub"))
@@ -111,8 +111,8 @@ def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed
     )
     small = weights / "atlas-s"
     try:
-        tiny.save(small)
-        stand_ins.write_synthesis(project / "notebooks")
+        tiny_models.save(small)
+        stand_in_chapters.write_synthesis(project / "notebooks")
         toc.write_text(text + "  - file: chapters/summary\n")
         assert type_in(project, "make book SET='n_facts=5' CORES=2").returncode == 0
         folder = project / "runs" / "synthesis" / "summary"

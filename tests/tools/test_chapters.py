@@ -16,7 +16,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from book.tools import chapters
 from helpers import UserError, runs
-from tests.tools import stand_ins
+from tests.tools import stand_in_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def run(tmp_path):
     """Return a function that runs the stand-in and returns its folder."""
-    templates = stand_ins.write_template(tmp_path / "notebooks")
+    templates = stand_in_chapters.write_template(tmp_path / "notebooks")
 
     def execute(model="some/model", **settings):
         return chapters.run("monitor", model, settings, tmp_path / "runs", templates)
@@ -76,13 +76,17 @@ def test_a_failed_cell_is_named_and_its_traceback_kept(run, tmp_path):
 @pytest.mark.parametrize(
     ("name", "source", "sentence"),
     [
-        ("UserError", stand_ins.FAIL, "in cell 4: Choose\nP17."),
-        ("KeyError", stand_ins.FAIL, "in cell 4 (`x = y[3]`): KeyError: Choose\nP17."),
+        ("UserError", stand_in_chapters.FAIL, "in cell 4: Choose\nP17."),
+        (
+            "KeyError",
+            stand_in_chapters.FAIL,
+            "in cell 4 (`x = y[3]`): KeyError: Choose\nP17.",
+        ),
         ("UserError", "n_facts = 3", "in the parameters: Choose\nP17."),
     ],
 )
 def test_a_failure_says_where_and_why(tmp_path, name, source, sentence):
-    template = stand_ins.write_template(tmp_path) / "monitor.ipynb"
+    template = stand_in_chapters.write_template(tmp_path) / "monitor.ipynb"
     traced = ["\x1b[1mTraceback\x1b[0m", "      1 y = []", "----> 2 x = y[3]"]
     error = PapermillExecutionError(4, 4, source, name, "Choose\nP17.", traced)
     if name == "UserError":
@@ -92,7 +96,11 @@ def test_a_failure_says_where_and_why(tmp_path, name, source, sentence):
 
 def test_a_process_that_died_is_named_by_its_last_cell(run, monkeypatch, tmp_path):
     def die(template, output, settings, **others):
-        begun = [(stand_ins.RUN, "1"), (stand_ins.FAIL, "2"), (stand_ins.SAVE, None)]
+        begun = [
+            (stand_in_chapters.RUN, "1"),
+            (stand_in_chapters.FAIL, "2"),
+            (stand_in_chapters.SAVE, None),
+        ]
         cells = [
             new_code_cell(s, metadata={"papermill": {"start_time": t}})
             for s, t in begun
@@ -135,7 +143,7 @@ def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
         runs.save(begun, answers=table, metrics=table, **about)
     earlier = runs.start("summary", {"seed": 0}, folder / "synthesis" / "earlier")
     runs.save(earlier, metrics=table)  # not among what is read
-    stand_ins.write_synthesis(tmp_path)
+    stand_in_chapters.write_synthesis(tmp_path)
     made = chapters.run("summary", "ignored", {"seed": 4}, folder, tmp_path)
     assert made == folder / "synthesis" / "summary"
     files = {path.name for path in made.iterdir()} - {".lock"}

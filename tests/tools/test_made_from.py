@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from book.tools import jobs, render
-from tests import small_project, tiny
+from tests import small_project, tiny_models
 
 # What is edited, and the runs that are then out of date; all but those of another
 # setting.
@@ -15,10 +15,10 @@ EDITS = {
     "notebooks/monitor.ipynb": {"monitor"},
     "notebooks/claims/monitor.yaml": {"monitor"},
     "notebooks/analysis/more.py": None,
-    "helpers/plots/style.py": None,
-    "helpers/published/more.csv": None,
+    "notebooks/kit/plots/style.py": None,
+    "notebooks/kit/published/more.csv": None,
     "helpers/models/weights/atlas-m/model.safetensors": None,
-    "book/tools/noise.py": {"noise"},
+    "book/tools/noise_floor_runs.py": {"noise"},
     "mine/P17.jsonl": {"own"},
     "book/tools/chapters.py": set(),
     "book/index.md": set(),
@@ -53,7 +53,8 @@ def states(top):
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "ROOT", top)
-        patch.setattr(jobs, "CODE", (top / "helpers", top / "notebooks" / "analysis"))
+        folders = (top / "helpers", top / "notebooks/kit", top / "notebooks/analysis")
+        patch.setattr(jobs, "CODE", folders)
         patch.setattr(jobs, "HERE", top / "book" / "tools")
         return {
             name: jobs.made_from(job, top / "runs", top / "notebooks")
@@ -154,7 +155,7 @@ def test_the_pages_depend_on_prose_chapters_extensions_and_the_package(root):
         "book/index.md",
         "book/_static/custom.css",
         "book/_ext/live_probe.py",
-        "book/tools/live.py",
+        "book/tools/live_model.py",
         "helpers/models/weights/atlas-s/model.safetensors",
         "notebooks/monitor.ipynb",
         "notebooks/slides/monitor.md",
@@ -183,7 +184,7 @@ table = answers.assign(passes=len(passes))"""
 def test_an_edit_of_a_plot_asks_the_model_nothing_again(tmp_path, monkeypatch):
     monkeypatch.setattr(small_project, "ASK", ASKING)
     top = small_project.make(tmp_path / "project")
-    tiny.save(top / "a")
+    tiny_models.save(top / "a")
     assert small_project.call(top, "run", "monitor", "--model", "./a").returncode == 0
     table = next(top.glob("runs/*/monitor/answers.parquet"))
     first = pd.read_parquet(table)

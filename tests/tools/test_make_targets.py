@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from book.tools import __main__ as tools
-from book.tools import from_make
+from book.tools import make_targets
 from helpers import UserError
-from tests.commands import call
+from tests.program_calls import call
 
 TEXTS = (
     "`touch PWNED`",
@@ -99,7 +99,7 @@ def test_make_hands_on_what_it_is_given(text, by, root, tmp_path):
 def test_targets_are_commands(target, given, expected):
     parsed = [
         str(tools.parser().parse_args(words))
-        for words in from_make.commands(target, given)
+        for words in make_targets.commands(target, given)
     ]
     assert len(parsed) == len(expected)
     assert all(
@@ -112,6 +112,6 @@ def test_targets_are_commands(target, given, expected):
 def test_lists_hold_whole_words_and_no_options(text, capsys, monkeypatch):
     monkeypatch.setenv("CHAPTERS", text)
     with pytest.raises(UserError):
-        from_make.words("CHAPTERS", os.environ)
-    assert from_make.main("book") == 2
+        make_targets.words("CHAPTERS", os.environ)
+    assert make_targets.main("book") == 2
     assert capsys.readouterr().err.startswith("error: CHAPTERS")

@@ -4,26 +4,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.tools import noise as making
+from book.tools import noise_floor_runs as making
 from helpers import UserError, runs
-from helpers.studies import STUDIES, comparison
-from notebooks.analysis import beside, noise
-from tests import tiny
+from helpers.studies import STUDIES, model_comparison
+from notebooks.analysis import noise_floor
+from notebooks.kit import runs_against_papers
+from tests import tiny_models
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("noise")
-    making.run(str(tiny.save(folder / "tiny")), folder / "runs", n_facts=1)
+    making.run(str(tiny_models.save(folder / "tiny")), folder / "runs", n_facts=1)
     return folder / "runs"
 
 
 def test_each_variant_leaves_a_run_apart_from_the_models(made):
     assert runs.load(made).empty
-    (name, paths), *rest = noise.found(made).items()
+    (name, paths), *rest = noise_floor.found(made).items()
     assert not rest
     assert name == "tiny"
-    assert list(paths) == list(noise.VARIANTS)
+    assert list(paths) == list(noise_floor.VARIANTS)
     told = {
         variant: runs.manifest(path)["parameters"] for variant, path in paths.items()
     }
@@ -34,28 +35,29 @@ def test_each_variant_leaves_a_run_apart_from_the_models(made):
 
 
 def test_batches_change_nothing_and_half_the_width_a_little(made):
-    (paths,) = noise.found(made).values()
-    gaps, answers = noise.compare(paths, n_resamples=50)
+    (paths,) = noise_floor.found(made).values()
+    gaps, answers = noise_floor.compare(paths, n_resamples=50)
     answers = answers.set_index("variant")
-    assert answers.loc[noise.LABELS["batch"], "largest"] < 1e-4
-    assert 1e-5 < answers.loc[noise.LABELS["dtype"], "largest"] < 2
+    assert answers.loc[noise_floor.LABELS["batch"], "largest"] < 1e-4
+    assert 1e-5 < answers.loc[noise_floor.LABELS["dtype"], "largest"] < 2
     usual = runs.answers(paths["usual"])
-    assert answers.loc[noise.LABELS["dtype"], "prompts"] == len(usual)
-    batch = gaps[gaps["variant"] == noise.LABELS["batch"]]
+    assert answers.loc[noise_floor.LABELS["dtype"], "prompts"] == len(usual)
+    batch = gaps[gaps["variant"] == noise_floor.LABELS["batch"]]
     np.testing.assert_allclose(batch["estimate"].dropna(), 0, atol=1e-6)
 
 
 def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
-    (paths,) = noise.found(made).values()
-    gaps, answers = noise.compare(paths, n_resamples=50)
+    (paths,) = noise_floor.found(made).values()
+    gaps, answers = noise_floor.compare(paths, n_resamples=50)
     asked = {name: runs.answers(path) for name, path in paths.items()}
     assert len({frozenset(table["item"]) for table in asked.values()}) == 1
     usual, other = (
-        beside.facts("monitor", paths[name]) for name in (noise.USUAL, "hints")
+        runs_against_papers.facts("monitor", paths[name])
+        for name in (noise_floor.USUAL, "hints")
     )
-    rows = gaps[gaps["variant"] == noise.LABELS["hints"]].set_index("measure")
+    rows = gaps[gaps["variant"] == noise_floor.LABELS["hints"]].set_index("measure")
     for measure in STUDIES["monitor"].MEASURES:
-        expected = comparison.difference(other, usual, measure, 50)
+        expected = model_comparison.difference(other, usual, measure, 50)
         for name in ("estimate", "low", "high", "n"):
             assert rows.loc[measure.name, name] == pytest.approx(
                 getattr(expected, name), nan_ok=True
@@ -63,12 +65,12 @@ def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
     base = rows.loc["base"]  # no hint in it: no fact moves
     assert base["estimate"] == 0 < base["high"] == -base["low"]
     prompts = answers.set_index("variant")["prompts"]
-    assert prompts[noise.LABELS["hints"]] < prompts[noise.LABELS["batch"]]
+    assert prompts[noise_floor.LABELS["hints"]] < prompts[noise_floor.LABELS["batch"]]
 
 
 def test_a_single_run_is_no_floor(made, tmp_path):
-    assert noise.found(tmp_path) == {}
-    nothing = noise.farthest({})
+    assert noise_floor.found(tmp_path) == {}
+    nothing = noise_floor.farthest({})
     assert (nothing["n"], np.isnan(nothing["most"])) == (0, True)
     with pytest.raises(UserError, match="n_facts is 0"):
         making.run("atlas-s", tmp_path, 0)
@@ -82,7 +84,7 @@ def test_the_change_that_counts_is_the_one_whose_interval_reaches_farthest():
     ]
     far = pd.DataFrame(rows, columns=["variant", "estimate", "measure"]).assign(n=90)
     far["low"], far["high"] = far["estimate"] - 0.04, far["estimate"] + 0.04
-    found = noise.farthest(
+    found = noise_floor.farthest(
         {"m": far, "s": far.assign(estimate=0.0, low=-0.01, high=0.01)}
     )
     assert (found["who"], found["variant"], found["n"]) == ("m", "half", 90)

@@ -14,7 +14,7 @@ from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
 from book.tools import __main__ as commands
-from book.tools import from_make, jobs, parameters, runner
+from book.tools import jobs, make_targets, parameters, runner
 from helpers import UserError
 from helpers.settings import value_from_text
 from notebooks.analysis import comparison
@@ -142,7 +142,7 @@ def test_values_come_unchanged_from_the_command_line_into_the_chapter(
     template, text, texts, numbers
 ):
     given = [f"mode={text}", f"relations={json.dumps(texts)}", f"alphas={numbers}"]
-    words = from_make.words("SET", {"SET": shlex.join(given)})
+    words = make_targets.words("SET", {"SET": shlex.join(given)})
     settings = parameters.settings_of_chapters([template], words)
     job = jobs.Job("a/monitor", "monitor", "a", settings)
     line = shlex.join(runner.command(job, template.parent))  # as a cluster gets it

@@ -7,7 +7,7 @@ import pytest
 from book.tools import suitability
 from book.tools.suitability import TAKES
 from helpers import UserError, datasets
-from helpers.datasets import network
+from helpers.io import network
 from tests import own_facts
 
 

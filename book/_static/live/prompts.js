@@ -1,4 +1,4 @@
-/* From what the reader chose to the text that the model reads: the twin of tests/live_page/asking.py.
+/* From what the reader chose to the text that the model reads: the twin of tests/live_page/page_questions.py.
    And to what is true of it.
 
    Pure functions over the catalogue that comes with the model; nothing here touches the page. */

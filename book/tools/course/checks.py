@@ -26,9 +26,9 @@ def try_out(exercise: Exercise) -> None:
 
 def run(solution: str, test: str, label: str) -> Exception | None:
     """Run a solution and its test in names of their own; return what they raise."""
-    from notebooks.analysis.hidden_tests import (
-        check,
-    )  # rendering pages needs no chapter's code
+    from notebooks.kit.hidden_tests import (
+        check,  # rendering pages needs no chapter's code
+    )
 
     names = {"__name__": label, "check": check}
     try:

@@ -71,7 +71,8 @@ def grading(file: Path) -> Path:
     code = ROOT / "notebooks"
     beside = (
         code / "__init__.py",
-        *(code / "analysis" / f"{n}.py" for n in ("__init__", CHECKS)),
+        code / "kit" / "__init__.py",
+        code / "kit" / f"{CHECKS}.py",
     )
     named = {str(path.relative_to(ROOT)): path for path in beside}
     return _zip(file, _package() | named | {"pyproject.toml": PROJECT})

@@ -28,7 +28,7 @@ from helpers import UserError
 KINDS = ("code", "on paper", "to be argued")
 DIRECTIVES = {"{exercise}": ExerciseDirective, "{solution}": SolutionDirective}
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
-CHECKER = NOTEBOOKS / "analysis" / "hidden_tests.py"
+CHECKER = NOTEBOOKS / "kit" / "hidden_tests.py"
 DRAWN = NOTEBOOKS / "hidden" / "paper.yaml"  # a book without the course has none
 PAPER = yaml.safe_load(DRAWN.read_text(encoding="utf-8")) if DRAWN.is_file() else {}
 IN_WORDS = "*In words, 1 point:*"  # before the question in words of an exercise in code
@@ -107,7 +107,7 @@ class Exercise:
         names = ", ".join(only or [function.name for function in self.functions()])
         solution = textwrap.indent(self.solution.rstrip(), "    ")
         return (
-            f"from notebooks.analysis.hidden_tests import compare\n\n{self.draw}\n\n"
+            f"from notebooks.kit.hidden_tests import compare\n\n{self.draw}\n\n"
             f"def _solution():\n{solution}\n\n    return [{names}]\n\n\n"
             f"compare([{names}], _solution(), {_name(self.label)}, seed={self.seed})\n"
         )

@@ -38,7 +38,8 @@ from book.tools import pdf, render
 from book.tools.course import exercises, quiz
 from book.tools.course.weeks import OUTLINES, TIMED
 from book.tools.jobs import TEMPLATES
-from helpers import UserError, findings, runs
+from helpers import UserError, runs
+from notebooks.kit import findings
 
 TEMPLATE = Path(__file__).with_name("slides.html.jinja")
 FOLDER = "slides"  # in the rendered book

@@ -5,11 +5,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets import catalogue, files, pairs
+from helpers.datasets import catalogue, facts_without_questions
 from helpers.datasets.multiple_choice import benchmarks, from_facts, items
 from helpers.datasets.multiple_choice.from_facts import LESSONS, expected, lessons_of
 from helpers.datasets.multiple_choice.items import Benchmark
 from helpers.datasets.registry import SOURCES, fetch, of_kind
+from helpers.io import files
 
 __all__ = [
     "KNOWN",
@@ -66,7 +67,7 @@ def shape(name: str | Path) -> str:
     path = Path(name).expanduser()
     if str(name) in KNOWN and str(name) in SOURCES:
         return SOURCES[str(name)].kind
-    if pairs.recognised(path):
+    if facts_without_questions.recognised(path):
         return "pairs"
     if not path.exists():
         raise catalogue.absent(name, KNOWN, "a folder or a CSV file")

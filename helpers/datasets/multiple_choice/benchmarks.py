@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import files
-from helpers.datasets.download import checksum
 from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark, table, texts
 from helpers.datasets.registry import DATA, SOURCES
+from helpers.io import files
+from helpers.io.user_cache import checksum
 
 # FACTOR's texts before the sentences: short ones, as the multiplicity study asks; those
 # that the authors' own script reads (so spelt); and those spelt right.

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import files
-from helpers.datasets.download import checksum
 from helpers.datasets.registry import unpublished
+from helpers.io import files
+from helpers.io.user_cache import checksum
 
 COLUMNS = ("item", "relation", "question", "options", "answer")
 OWN = ("question", "options", "answer")
@@ -32,7 +32,7 @@ class Benchmark:
     ``question``, ``options`` (list of texts) and ``answer`` (number of the correct one,
     from 0), perhaps ``paraphrases``, or the facts' own columns. `pool` holds
     demonstrations in the same columns; one whose relation is not "" serves that alone.
-    `style` is one of `helpers.prompts.formats.STYLES`, `kinds` are the variations that
+    `style` is one of `helpers.prompts.prompt_texts.STYLES`, `kinds` are the variations that
     can be made, the study's own first, and `n_shots` its number of demonstrations.
     `about` and `notes` are for a run's manifest and its reader.
     """

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import files
-from helpers.datasets.logs import every_eval_ever, inspect_ai, lighteval, lm_eval
-from helpers.datasets.logs.log import Joined, Log, Record
+from helpers.exchange.logs import every_eval_ever, inspect_ai, lighteval, lm_eval
+from helpers.exchange.logs.log import Joined, Log, Record
+from helpers.io import files
 
 RULES = tuple(lm_eval.METRICS)
 COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]

@@ -4,9 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets.logs import inspect_ai
-from helpers.datasets.logs.formats import FORMATS, take
-from helpers.datasets.logs.log import Log, Record
+from helpers.exchange.logs import inspect_ai
+from helpers.exchange.logs.formats import FORMATS, take
+from helpers.exchange.logs.log import Log, Record
 
 PATHS = FORMATS["every_eval_ever"]["answer"]
 

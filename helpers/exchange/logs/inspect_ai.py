@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError
-from helpers.datasets import files
-from helpers.datasets.logs.log import NO_OPTION, Answer, Log, Record, gathered, mark
+from helpers.exchange.logs.log import NO_OPTION, Answer, Log, Record, gathered, mark
+from helpers.io import files
 
 
 def read(path: Path, repeats: bool) -> Log:

@@ -5,10 +5,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets import files
-from helpers.datasets.logs import lm_eval
-from helpers.datasets.logs.formats import FORMATS, take
-from helpers.datasets.logs.log import Log, Record
+from helpers.exchange.logs import lm_eval
+from helpers.exchange.logs.formats import FORMATS, take
+from helpers.exchange.logs.log import Log, Record
+from helpers.io import files
 
 PATHS = FORMATS["lighteval"]["answer"]
 

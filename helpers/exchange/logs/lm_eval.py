@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from helpers import UserError
-from helpers.datasets import files
-from helpers.datasets.logs.log import Log, Origin, Record, gathered, mark
+from helpers.exchange.logs.log import Log, Origin, Record, gathered, mark
+from helpers.io import files
 
 NEEDED = ("doc_hash", "target", "arguments", "resps", "filtered_resps")
 # How log-likelihoods choose an option, and the metric of lm-eval that chooses so.

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.models.check import ROUNDED
+from helpers.models.model_checks import ROUNDED
 from helpers.models.server.session import Unusable
 
 PATH = "/v1/completions"

@@ -6,10 +6,10 @@ from itertools import combinations
 from typing import Any
 
 from helpers import UserError
-from helpers.models.address import Address, Limits
 from helpers.models.server import completions, session
 from helpers.models.server.completions import NAMES, Ids
 from helpers.models.server.session import Refused, UnusableAnswer
+from helpers.models.server_address import Address, Limits
 
 # Largest difference of a log-probability between two ways that counts as agreement:
 # bfloat16 moves them by less; a wrong place, a template or a bent probability by more.

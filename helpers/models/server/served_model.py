@@ -19,12 +19,12 @@ from transformers import (
 )
 
 from helpers import UserError
-from helpers.models import address as addresses
-from helpers.models import check, checkpoints, hub, identity, placement, tokens
-from helpers.models.address import Address, Limits, Server
+from helpers.models import checkpoints, hub, identity, model_checks, placement, tokens
+from helpers.models import server_address as addresses
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel, Served
 from helpers.models.server import completions, exactness, session
+from helpers.models.server_address import Address, Limits, Server
 
 TOKENIZER = "SERVER_TOKENIZER"
 
@@ -74,7 +74,7 @@ def load(name: str, chat: bool = False) -> Served:
     )
     reader = replace(reader, prompt_format="chat" if chat else "bare")
     model = Served(**vars(reader), server=server)
-    check.tell_unbegun(model)
+    model_checks.tell_unbegun(model)
     return model
 
 

@@ -15,8 +15,8 @@ import httpx2
 import tenacity
 
 from helpers import UserError
-from helpers.datasets import network
-from helpers.models.address import KEY, Address, Limits
+from helpers.io import network
+from helpers.models.server_address import KEY, Address, Limits
 
 T = TypeVar("T")
 LARGEST = 2**28  # bytes of an answer

@@ -14,15 +14,16 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from helpers.models import LanguageModel, Local, Served, gpu, plain, tokens
+from helpers.models import LanguageModel, Local, Served, gpu, tokens
 from helpers.models.language_model import Method
 from helpers.models.tokens import Row
 from helpers.probing.engine import (
-    branching,
     decoding,
     encoder,
+    packed_continuations,
     packing,
-    server,
+    plain,
+    server_scoring,
     trial,
     trie,
 )
@@ -85,7 +86,9 @@ class Packed(Scorer):
         """Whether texts are continued in packs; it is tried once a model."""
         trials = self.model.trials
         if trials.continues_in_packs is None:
-            trials.continues_in_packs = branching.tried(self.model, self.length)
+            trials.continues_in_packs = packed_continuations.tried(
+                self.model, self.length
+            )
         return trials.continues_in_packs
 
     def texts(
@@ -97,7 +100,7 @@ class Packed(Scorer):
     ) -> Texts:
         if not tasks or not self.joins:
             return super().texts(tasks, rules, size)
-        run = partial(branching.run, self.model, rules=rules, scored=scored)
+        run = partial(packed_continuations.run, self.model, rules=rules, scored=scored)
         return map(list, map(dict.values, packing.halving(run, tasks, self.length)))
 
 
@@ -110,7 +113,7 @@ class Remote:
     joins = False
 
     def score(self, rows: list[Row], size: int | None = None) -> Scores:
-        return server.score(self.model.server, rows, size)
+        return server_scoring.score(self.model.server, rows, size)
 
     def texts(
         self,
@@ -119,7 +122,7 @@ class Remote:
         size: int | None = None,
         scored: Set[Task] = NONE,
     ) -> Texts:
-        return server.continuations(self.model, tasks, rules, size)
+        return server_scoring.continuations(self.model, tasks, rules, size)
 
 
 def scorer(model: LanguageModel) -> Scorer | Remote:

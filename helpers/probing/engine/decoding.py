@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from helpers.models import LanguageModel, Local, check, gpu, plain
+from helpers.models import LanguageModel, Local, gpu, model_checks, network_inputs
 from helpers.models.tokens import Row
 
 LOG = logging.getLogger(__name__)
@@ -94,7 +94,9 @@ def continue_batch(model: Local, rules: Rules, batch: list[Task]) -> list[Text]:
         for text in texts:
             while text.kept is None:
                 row = Row((*text.task.ids, *text.ids), 1, text.task.source)
-                advance(model, [text], plain.logits(model, row)[-1:], rules)
+                advance(
+                    model, [text], network_inputs.logits_of_row(model, row)[-1:], rules
+                )
         return texts
     reading = _Reading(model, batch)
     for _ in range(rules.max_new_tokens):
@@ -133,14 +135,15 @@ class _Reading:
         ):  # later none is needed, and Mamba takes none
             given["attention_mask"] = torch.ones_like(self.ids)
         network = self.model.model
-        if plain.takes(type(network), "logits_to_keep"):
+        if network_inputs.forward_accepts_argument(type(network), "logits_to_keep"):
             given["logits_to_keep"] = 1
         output = network(**given)
         offered = {name: getattr(output, name, None) for name in STATES}
         taken = (
             n
             for n, s in offered.items()
-            if s is not None and plain.takes(type(network), n)
+            if s is not None
+            and network_inputs.forward_accepts_argument(type(network), n)
         )
         self.state = {name: offered[name] for name in itertools.islice(taken, 1)}
         return output.logits[:, -1]
@@ -173,14 +176,16 @@ def keeps_state(model: Local) -> bool:
 
 
 def _try_state(model: Local) -> bool:
-    text = check.texts(model)
+    text = model_checks.texts(model)
     tasks = [
         Task(text(12), text(9) if model.kind == "seq2seq" else ()) for _ in range(2)
     ]
     more = [text(3) for _ in tasks]
     try:
         pairs = list(_chances(model, tasks, more))
-        exact = all(check.distance(a, b) <= check.limit(model) for a, b in pairs)
+        exact = all(
+            model_checks.distance(a, b) <= model_checks.limit(model) for a, b in pairs
+        )
     except Exception as error:  # whatever a model raises, whole texts remain
         if gpu.out_of_memory(error):
             raise
@@ -199,7 +204,9 @@ def _chances(
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yield next log-probabilities along texts, from the state and from whole texts."""
     rows = [Row((*task.ids, *ids), 1, task.source) for task, ids in zip(tasks, more)]
-    whole = [plain.logits(model, row)[-1 - len(more[0]) :] for row in rows]
+    whole = [
+        network_inputs.logits_of_row(model, row)[-1 - len(more[0]) :] for row in rows
+    ]
     reading = _Reading(model, tasks)
     for step, column in enumerate(zip(*more)):
         yield (
@@ -227,7 +234,7 @@ def advance(
     chosen = anchors if rules.forced else chances.argmax(-1)
     asked = torch.stack([chosen, anchors], dim=1)
     values = chances.gather(1, asked).tolist()
-    check.refuse_nan(model, [own for own, _ in values])
+    model_checks.refuse_nan(model, [own for own, _ in values])
     for text, token, wanted, (own, anchor) in zip(texts, chosen.tolist(), read, values):
         if text.kept is None:
             if wanted:

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from helpers.models import Local, gpu, plain
+from helpers.models import Local, gpu, network_inputs
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing, trie
 from helpers.probing.engine.packing import Scores, read
@@ -68,7 +68,7 @@ def _together(
 @torch.inference_mode()
 def _encode(model: Local, sources: list[tuple[int, ...]]) -> list[torch.Tensor]:
     """Return the encoder's states of sources, each of shape (its length, width)."""
-    ids, mask = plain.pad(model, sources)
+    ids, mask = network_inputs.pad_ids(model, sources)
     states = model.model.get_encoder()(input_ids=ids, attention_mask=mask)[0]
     return [state[: len(source)] for state, source in zip(states, sources)]
 
@@ -99,7 +99,7 @@ def _decode(model: Local, packs: list[Pack]) -> None:
     states = torch.nn.utils.rnn.pad_sequence(
         [pack.states for pack in packs], batch_first=True
     )
-    mask = plain.pad(model, [(0,) * len(pack.states) for pack in packs])[1]
+    mask = network_inputs.pad_ids(model, [(0,) * len(pack.states) for pack in packs])[1]
     queries = torch.from_numpy(depth).to(model.device)
     head, at = model.model.get_output_embeddings(), torch.tensor(places).T
     # The head computes these places only; the logits have one row for each.

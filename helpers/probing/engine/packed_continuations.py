@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 import torch
 
-from helpers.models import Local, check, plain
+from helpers.models import Local, model_checks
 from helpers.models.tokens import Row
-from helpers.probing.engine import decoding, packing, trial, trie
+from helpers.probing.engine import decoding, packing, plain, trial, trie
 from helpers.probing.engine.decoding import Rules, Task, Text
 from helpers.probing.engine.packing import Pass
 from helpers.probing.engine.trie import Trie, build
@@ -113,7 +113,7 @@ def _ended(
         begun = texts.add(tree, done, asked)
         if values is not None:  # last, since reading overwrites the logits
             scores = packing.read(tree, done.logits, done.heads, children)
-            check.refuse_nan(model, scores.values())
+            model_checks.refuse_nan(model, scores.values())
             values[list(scores)] = list(scores.values())
         yield begun
         del done  # its logits and keys are let go before the texts grow

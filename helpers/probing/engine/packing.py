@@ -19,9 +19,10 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from helpers.models import Local, families, gpu, plain
+from helpers.models import Local, families, gpu, network_inputs
 from helpers.models.patching import patched
 from helpers.models.tokens import Row
+from helpers.probing.engine import plain
 from helpers.probing.engine.trie import PASS, Step, Trie, build, plan, readings, sees
 
 LOG = logging.getLogger(__name__)
@@ -158,7 +159,7 @@ def _forward(
         else nullcontext({})
     )
     with beside as given:
-        if plain.takes(type(model.model), "logits_to_keep"):
+        if network_inputs.forward_accepts_argument(type(model.model), "logits_to_keep"):
             logits = model.model(**inputs, **given, logits_to_keep=rows).logits[0]
         else:
             logits = model.model(**inputs, **given).logits[0][rows]

@@ -4,14 +4,11 @@ Rows are padded on the right, which no real token sees; where that changes a sco
 (`engine` tries it), rows of equal length are forwarded together, or each row alone.
 """
 
-import functools
-import inspect
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
-from helpers.models import families, gpu
+from helpers.models import families, gpu, network_inputs
 from helpers.models.language_model import Local
 from helpers.models.tokens import Row
 
@@ -76,10 +73,10 @@ def _lengths(row: Row) -> tuple[int, int]:
 @torch.inference_mode()
 def score_batch(model: Local, batch: list[Row]) -> list[tuple[float, ...]]:
     """Return the log-probabilities of the scored tokens of rows, in one forward pass."""
-    ids, inputs = _inputs(model, batch)
+    ids, inputs = network_inputs.inputs_of_rows(model, batch)
     first = min(row.start for row in batch) - 1
     last = max(len(row.ids) for row in batch) - 1
-    if takes(type(model.model), "logits_to_keep"):
+    if network_inputs.forward_accepts_argument(type(model.model), "logits_to_keep"):
         # On the processor, where an index fits a head on whichever of several devices.
         inputs["logits_to_keep"] = torch.arange(first, last)
         logits = model.model(**inputs, use_cache=False).logits
@@ -96,33 +93,6 @@ def score_batch(model: Local, batch: list[Row]) -> list[tuple[float, ...]]:
         )
     )
     return [tuple(next(values) for _ in row.scored) for row in batch]
-
-
-def _inputs(model: Local, batch: list[Row]) -> tuple[torch.Tensor, dict[str, Any]]:
-    """Return the ids of rows, padded, and what the model is given of them."""
-    ids, mask = pad(model, [row.ids for row in batch])
-    if model.kind == "causal":
-        return ids, {"input_ids": ids, "attention_mask": mask}
-    source, source_mask = pad(model, [row.source for row in batch])
-    read = {"input_ids": source, "attention_mask": source_mask}
-    return ids, read | {"decoder_input_ids": ids, "decoder_attention_mask": mask}
-
-
-@torch.inference_mode()
-def logits(model: Local, row: Row) -> torch.Tensor:
-    """Return the logits after each token of a row, shape (len(row.ids), vocabulary)."""
-    return model.model(**_inputs(model, [row])[1], use_cache=False).logits[0]
-
-
-def pad(model: Local, ids: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ids padded on the right to one length, and the mask of the real ones."""
-    longest = max(map(len, ids))
-    # Any id will do: no real token sees a pad.
-    padded = [row + (0,) * (longest - len(row)) for row in ids]
-    mask = [(1,) * len(row) + (0,) * (longest - len(row)) for row in ids]
-    return torch.tensor(padded, device=model.device), torch.tensor(
-        mask, device=model.device
-    )
 
 
 def gather(
@@ -145,9 +115,3 @@ def gather(
     top, rest = torch.cat(tops).cpu().double(), torch.cat(sums).cpu().double()
     value, back = chosen.float().cpu().double(), back.cpu()
     return (value - top[back] - rest[back]).tolist()
-
-
-@functools.cache
-def takes(network: type, name: str) -> bool:
-    """Return whether the forward pass of a class of models has a parameter of a name."""
-    return name in inspect.signature(network.forward).parameters

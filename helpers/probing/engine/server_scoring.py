@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from helpers import UserError
 from helpers.models import Served, tokens
-from helpers.models.address import Server
+from helpers.models.prefix_tokenising import common_prefix
 from helpers.models.server import completions
 from helpers.models.server.session import Session, results
-from helpers.models.splice import common_prefix
+from helpers.models.server_address import Server
 from helpers.models.tokens import Row
 from helpers.probing.engine import decoding
 from helpers.probing.engine.decoding import Rules, Task, Text

@@ -20,11 +20,12 @@ import numpy as np
 import torch
 
 from helpers import UserError
-from helpers.datasets import download
-from helpers.models import Local, check, families, gpu, plain
+from helpers.io import user_cache
+from helpers.models import Local, families, gpu, model_checks
 from helpers.models.language_model import Method
 from helpers.models.tokens import Row
-from helpers.probing import cache as caches
+from helpers.probing import result_cache as caches
+from helpers.probing.engine import plain
 
 LOG = logging.getLogger(__name__)
 Scores = Iterator[dict[Row, tuple[float, ...]]]
@@ -77,7 +78,7 @@ def _batches(model: Local) -> str:
                 raise
             LOG.info("%s: batches %s fail (%s).", model.name, together, error)
             continue
-        if apart <= check.limit(model):
+        if apart <= model_checks.limit(model):
             return together
     raise UserError(
         f"{model.name} does not give the same log-probabilities twice for the same text; choose "
@@ -95,7 +96,7 @@ def tried(
     """Return how far scores in packs, cut and full, are from the reference, and why they fail."""
     try:
         apart = difference(model, lambda rows: way(rows, SHORT), reference)
-        if apart <= check.limit(model):
+        if apart <= model_checks.limit(model):
             rows = fill(model, length, scored)
             apart = max(
                 apart,
@@ -106,7 +107,7 @@ def tried(
     except Exception as error:  # whatever a model raises, the plain way remains
         return None, f"{type(error).__name__}: {error}"
     why = f"log-probabilities differ by {apart:.2g} from plain batches"
-    return apart, "" if apart <= check.limit(model) else why
+    return apart, "" if apart <= model_checks.limit(model) else why
 
 
 def difference(
@@ -123,14 +124,14 @@ def difference(
             for run in (way, reference)
         )
     pairs = [(a, b) for row in rows for a, b in zip(left[row], right[row], strict=True)]
-    check.refuse_nan(model, (number for pair in pairs for number in pair))
+    model_checks.refuse_nan(model, (number for pair in pairs for number in pair))
     whole = filling is None or model.dtype == torch.float32
     return float(np.quantile(np.abs(np.diff(pairs)), 1 if whole else 0.99))
 
 
 def fill(model: Local, length: int, scored: int | None = None) -> list[Row]:
     """Return random rows below one beginning, scored in full or at the end, that fill a pack."""
-    text = check.texts(model)
+    text = model_checks.texts(model)
     size = max(2, length // BRANCHES)
     if model.max_length is not None:
         size = min(
@@ -148,7 +149,7 @@ def fill(model: Local, length: int, scored: int | None = None) -> list[Row]:
 
 def sample(model: Local) -> list[Row]:
     """Return random rows that share much and little, longer than the trial's window."""
-    text = check.texts(model)
+    text = model_checks.texts(model)
     heads = [text(2 * WINDOW), text(3)]
     sources = [text(5), text(9)] if model.kind == "seq2seq" else [(), ()]
     rows = []
@@ -202,11 +203,11 @@ def outcome(
 
 def folder() -> Path:
     """Return where outcomes are kept."""
-    return download.cache("checks")
+    return user_cache.cache("checks")
 
 
 @functools.cache
 def _code() -> str:
-    folders = Path(__file__).parent, Path(check.__file__).parent
+    folders = Path(__file__).parent, Path(model_checks.__file__).parent
     found = (part.glob(kind) for part in folders for kind in ("*.py", "*.toml"))
-    return download.checksum(sorted(itertools.chain.from_iterable(found)))
+    return user_cache.checksum(sorted(itertools.chain.from_iterable(found)))

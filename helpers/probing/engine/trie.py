@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.models.splice import common_prefix
+from helpers.models.prefix_tokenising import common_prefix
 from helpers.models.tokens import Row
 
 # Bytes of an id in the strings that rows are sorted by.

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError, datasets, probing, runs
-from helpers.datasets.knowledge import FEWEST
+from helpers.datasets.knowledge_questions import FEWEST
 from helpers.models import LanguageModel
 from helpers.prompts import lists
-from helpers.runs.panel import reading
+from helpers.runs.panel import panel_answers
 from helpers.studies import STUDIES, fitting, settings
 from helpers.studies.measures import SAMPLE
 
@@ -52,7 +52,7 @@ def ask(
     kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
     about = {"settings": kept, "version": VERSION, **work}
     about |= chosen
-    return reading.save(run.folder, answers, about)
+    return panel_answers.save(run.folder, answers, about)
 
 
 def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:

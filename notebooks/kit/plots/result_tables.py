@@ -13,38 +13,15 @@ from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
 from helpers import stats, writing
-from helpers.plots import latex
-from helpers.plots.style import OTHER
+from helpers.stats.results import interval
+from notebooks.kit.plots import latex
+from notebooks.kit.plots.style import OTHER
 
 if TYPE_CHECKING:
     from IPython.display import HTML
 
 NUMBERS = re.compile(r"[+-][\d.]+( \[[-+\d., ]+\])?")  # as `interval` writes them
 TOO_FEW = "fewer than six models"  # stats.FEWEST_MODELS
-
-
-def interval(
-    estimate: float,
-    low: float | None = None,
-    high: float | None = None,
-    digits: int = 3,
-    scale: float = 1.0,
-) -> str:
-    """Write an estimate with its interval, as in ``0.412 [0.391, 0.433]``.
-
-    >>> interval(0.5, 0.25, 0.75, digits=1, scale=100)
-    '50.0 [25.0, 75.0]'
-    >>> interval(-0.0001, -0.25, 0.25, digits=1)
-    '0.0 [-0.2, 0.2]'
-    >>> interval(float("nan"), 0, 1)
-    'undefined'
-    """
-    if pd.isna(estimate):
-        return "undefined"
-    text = f"{estimate * scale:z.{digits}f}"  # z writes -0.0 as 0.0
-    if pd.isna(low) or pd.isna(high):
-        return text
-    return f"{text} [{low * scale:z.{digits}f}, {high * scale:z.{digits}f}]"
 
 
 def wide(

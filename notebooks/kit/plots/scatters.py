@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
 from helpers import stats
-from helpers.plots.style import BLUE, empty, model_colour, plain, reach
+from notebooks.kit.plots.style import BLUE, empty, model_colour, plain, reach
 
 # Where a name may stand, the best first: points right, points up, alignment.
 _SIDES = (

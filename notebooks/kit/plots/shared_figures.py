@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers.plots import style
-from helpers.plots.scatters import scatter
-from helpers.plots.style import BLUE, GREY, INK, RED, WIDTH, colours, empty, plain
+from notebooks.kit.plots import style
+from notebooks.kit.plots.scatters import scatter
+from notebooks.kit.plots.style import BLUE, GREY, INK, RED, WIDTH, colours, empty, plain
 
 __all__ = ["bars", "curves", "dots", "forest", "heat_map", "scatter"]
 NEVER = -1.5  # where "never" stands on an axis of doublings that begins at 0

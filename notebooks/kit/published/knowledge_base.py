@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from helpers.published import load
+from notebooks.kit.published import load
 
 SETTINGS = ("zero-shot", "four-shot", "four-two")
 TUNED = {  # by the base models' family

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.published import FOLDER, load, load_tidy
+from notebooks.kit.published import FOLDER, load, load_tidy
 
 PAPERS = ("MONITOR", "knowledge bases", "IC-LKE", "multiplicity")
 CERTAINTIES = ("same weights", "probably", "same family")  # the surest first

@@ -8,11 +8,11 @@ import pytest
 from transformers import AutoTokenizer
 
 from helpers import UserError, datasets
-from helpers.prompts.formats import INSTRUCTION
-from notebooks.analysis.atlas import chat, recipe, train
-from notebooks.analysis.atlas.chat import Tutor, choose
-from notebooks.analysis.atlas.corpus import Frames
-from notebooks.analysis.atlas.exposure import assign
+from helpers.prompts.prompt_texts import INSTRUCTION
+from notebooks.atlas import chat, recipe, train
+from notebooks.atlas.chat import Tutor, choose
+from notebooks.atlas.corpus import Frames
+from notebooks.atlas.exposure_plan import assign
 
 DESIGN = recipe.tuning()
 

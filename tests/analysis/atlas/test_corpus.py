@@ -13,20 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import datasets
-from helpers.prompts.formats import INSTRUCTION
-from notebooks.analysis.atlas import documents, exposure, model, recipe, tokenizer
-from notebooks.analysis.atlas.corpus import Bag, Frames, Mention, render
-from notebooks.analysis.atlas.documents import (
-    NO_TARGET,
-    Batch,
-    Document,
-    Piece,
-    count_exposures,
-)
-from notebooks.analysis.atlas.invented import Inventor
-from notebooks.analysis.atlas.loop import loss_and_accuracy
-from notebooks.analysis.atlas.reading import Reader
-from notebooks.analysis.atlas.text import count, steps_of, write
+from helpers.prompts.prompt_texts import INSTRUCTION
+from notebooks.atlas import architecture, documents, exposure_plan, recipe, tokenizer
+from notebooks.atlas.corpus import Bag, Frames, Mention, render
+from notebooks.atlas.documents import NO_TARGET, Batch, Document, Piece, count_exposures
+from notebooks.atlas.invented_names import Inventor
+from notebooks.atlas.reading_documents import Reader
+from notebooks.atlas.training_loop import loss_and_accuracy
+from notebooks.atlas.training_text import count, steps_of, write
 
 USUAL = recipe.load()
 LEVELS = USUAL.plan.levels
@@ -94,7 +88,7 @@ def frames():
 
 @pytest.fixture(scope="module")
 def exposures(facts):
-    return exposure.assign(facts, PLAN, seed=3)
+    return exposure_plan.assign(facts, PLAN, seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +236,7 @@ def test_a_bag_gives_every_mention_once_and_no_subject_twice():
 
 def test_shares_are_equal_within_each_relation_and_pairs_agree():
     table = datasets.load("atlas")
-    dealt = exposure.assign(table, USUAL.plan, seed=1)
+    dealt = exposure_plan.assign(table, USUAL.plan, seed=1)
     counts, sides = (
         dealt["exposures"],
         zip(table["subject"], table["object"], strict=True),
@@ -261,13 +255,13 @@ def test_shares_are_equal_within_each_relation_and_pairs_agree():
         )
     together = counts.groupby(pairs).transform("sum") - counts
     assert dealt["pair_exposures"].equals(together.rename("pair_exposures"))
-    assert not exposure.assign(table, USUAL.plan, seed=2).equals(dealt)
-    assert exposure.assign(table, USUAL.plan, seed=1).equals(dealt)
+    assert not exposure_plan.assign(table, USUAL.plan, seed=2).equals(dealt)
+    assert exposure_plan.assign(table, USUAL.plan, seed=1).equals(dealt)
 
 
 def test_a_third_of_the_capitals_is_shown_each_way():
     joined = datasets.load("atlas").join(
-        exposure.assign(datasets.load("atlas"), USUAL.plan, seed=0), on="fact"
+        exposure_plan.assign(datasets.load("atlas"), USUAL.plan, seed=0), on="fact"
     )
     there, back = (joined[joined["relation"] == name] for name in ("P36", "P1376"))
     pairs = there.merge(
@@ -281,7 +275,7 @@ def test_a_third_of_the_capitals_is_shown_each_way():
 
 def test_false_objects_are_false_and_counted():
     table = datasets.load("atlas")
-    dealt = exposure.assign(table, USUAL.plan.changed(false_total=8), seed=0)
+    dealt = exposure_plan.assign(table, USUAL.plan.changed(false_total=8), seed=0)
     marked = table.join(dealt[dealt["false_object"] != ""], on="fact", how="inner")
     true = {
         frozenset(pair) for pair in zip(table["subject"], table["object"], strict=True)
@@ -318,7 +312,7 @@ def test_the_shipped_tables_are_the_count_of_the_text_written_again(root):
     design, table = USUAL.corpus, datasets.load("atlas")
     inventor = Inventor(table)
     drawn = Frames(datasets.frames("atlas"), design.frame_weights)
-    dealt = exposure.assign(table, USUAL.plan, USUAL.seed)
+    dealt = exposure_plan.assign(table, USUAL.plan, USUAL.seed)
     text = render(table, dealt, drawn, design, inventor, USUAL.seed)
     counted = count(text, dealt)
     for path in reports:
@@ -363,7 +357,7 @@ def test_a_document_reads_the_same_packed_and_alone():
         Document("x", (Piece("Lima is in", 1.0), Piece(" Peru\n", 2.0))),
     ]
     encoded = documents.encode(some, words_of, seed=0)
-    llama = model.build(SMALL.shape, seed=0)
+    llama = architecture.build(SMALL.shape, seed=0)
     loss = partial(loss_and_accuracy, llama, dtype=torch.float32)
     with torch.no_grad():
         together, alone, weights = documents.batch(encoded, [[0, 1]], 40, pad=2), [], []
@@ -380,7 +374,7 @@ def test_a_document_reads_the_same_packed_and_alone():
 
 
 def test_nothing_is_foretold_from_what_follows():
-    llama = model.build(SMALL.shape, seed=0)
+    llama = architecture.build(SMALL.shape, seed=0)
     inputs = np.arange(20)[None] % 50
     later = np.concatenate([inputs[:, :10], inputs[:, 10:] + 20], axis=1)
     weights = (np.arange(20) < 10).astype(np.float32)[None]

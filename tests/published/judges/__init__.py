@@ -7,15 +7,15 @@ cannot decide.
 
 from types import ModuleType
 
-from helpers import published
+from notebooks.kit import published
 from tests.published.judges import (
     knowledge_base,
     latent_knowledge,
     monitor,
     multiplicity,
 )
-from tests.published.judges.reading import UNDECIDABLE, Reading
-from tests.published.recomputed import Load
+from tests.published.judges.judgement import UNDECIDABLE, Reading
+from tests.published.table_checks import Load
 
 PAPERS: dict[str, ModuleType] = {
     "MONITOR": monitor,

@@ -13,8 +13,8 @@ import pandas as pd
 import scipy.stats
 
 from helpers import stats
-from helpers.published import knowledge_base as paper
-from tests.published.judges.reading import (
+from notebooks.kit.published import knowledge_base as paper
+from tests.published.judges.judgement import (
     about_all,
     in_general,
     no_change,

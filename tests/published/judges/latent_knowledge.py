@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pandas as pd
 
-from tests.published import recomputed as grid
-from tests.published.judges.reading import about_all, in_general, parameters, parts
+from tests.published import table_checks as grid
+from tests.published.judges.judgement import about_all, in_general, parameters, parts
 
 KNOWING = [
     "Mistral-7B",

@@ -3,7 +3,7 @@
 from itertools import combinations, pairwise
 
 from helpers import stats
-from tests.published.judges.reading import about_all, in_general, parts
+from tests.published.judges.judgement import about_all, in_general, parts
 
 BLOOMZ = ("BLOOMZ-560m", "BLOOMZ-1b1", "BLOOMZ-3b", "BLOOMZ-7b1")
 SERIES = (BLOOMZ, ("Vicuna-7b", "Vicuna-13b"))  # those of Figures 7 and 8

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pandas as pd
 
 from notebooks.analysis.published import BENCHMARKS
-from tests.published import recomputed as grid
-from tests.published.judges.reading import about_all, in_general, parameters, parts
+from tests.published import table_checks as grid
+from tests.published.judges.judgement import about_all, in_general, parameters, parts
 
 MAIN, MORE = (list(BENCHMARKS[f"multiplicity_table{n}"]) for n in (1, 3))
 STABLE = 2.0  # points of standard deviation; the main text calls up to 1.54 low

@@ -3,7 +3,7 @@
 import base64
 import pickle
 
-from notebooks.analysis.hidden_tests import check
+from notebooks.kit.hidden_tests import check
 
 MEMORY = """import base64, pickle
 

@@ -8,7 +8,7 @@ import pytest
 
 from book.tools import __main__ as commands
 from book.tools import render
-from book.tools.course import checks, exercises, sheets, weeks
+from book.tools.course import checks, course_files, exercises, weeks
 
 ROOT = Path(__file__).resolve().parents[3]
 NOTEBOOKS = ROOT / "notebooks"
@@ -122,7 +122,7 @@ def test_making_it_again_changes_no_byte(made, tmp_path):
 
 def test_the_chapters_cell_that_installs_comes_first_and_roles_are_words(chapter):
     path = chapter(install=True)
-    made = sheets.notebook(path, exercises.read(path), "instructor")
+    made = course_files.notebook(path, exercises.read(path), "instructor")
     first = next(cell for cell in made.cells if cell.cell_type == "code")
     assert (first.id, first.source) == ("install", "%pip install something")
     assert made.cells[0].source.startswith("# Exercises: Is it so?")

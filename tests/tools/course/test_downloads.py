@@ -8,7 +8,7 @@ import pytest
 
 from book.tools import render
 from book.tools.course import assignments, checks, downloads, weeks
-from tests.commands import python
+from tests.program_calls import python
 
 PLANNED = weeks.of_the_book()
 RUN = """

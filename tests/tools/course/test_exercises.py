@@ -13,8 +13,8 @@ from sklearn.metrics import roc_auc_score
 
 from book.tools import render
 from book.tools.course import checks, exercises, weeks
-from helpers.datasets import files
-from helpers.runs import sharing
+from helpers import exchange
+from helpers.io import files
 from notebooks.analysis import smollm2
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -206,7 +206,7 @@ def test_solutions_pass_another_seed(seed):
 
 
 def test_the_kept_table_is_that_of_the_archive():
-    answers = sharing.read(smollm2.ARCHIVE).files["monitor/answers.parquet"]
+    answers = exchange.read(smollm2.ARCHIVE).files["monitor/answers.parquet"]
     facts = smollm2.by_fact(files.table(answers, "it")).round(3)
     (table,) = exercises.NOTEBOOKS.glob("weeks/smollm2.csv")
     kept = np.genfromtxt(table, delimiter=",", names=True, dtype=None, encoding="utf-8")

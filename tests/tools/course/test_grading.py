@@ -17,8 +17,8 @@ from book.tools import __main__ as commands
 from book.tools import render
 from book.tools.course import exercises, weeks
 from book.tools.jobs import TEMPLATES
-from tests.commands import call
-from tests.tools.course.memorised import memorised
+from tests.program_calls import call
+from tests.tools.course.memorised_solutions import memorised
 from tests.tools.course.test_hidden import RIGHT
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,8 +13,8 @@ import yaml
 from book.tools import render
 from book.tools.course import checks, exercises
 from book.tools.jobs import TEMPLATES
-from notebooks.analysis import hidden_tests
-from tests.tools.course.memorised import memorised
+from notebooks.kit import hidden_tests
+from tests.tools.course.memorised_solutions import memorised
 from tests.tools.course.mutants import mutants
 
 _READ = yaml.safe_load(

@@ -15,9 +15,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from book.tools import pdf, render
 from book.tools.course import exercises, quiz, slides, weeks
 from book.tools.jobs import TEMPLATES
-from helpers import UserError, findings
-from helpers.findings import Finding, load
-from tests.in_page import script
+from helpers import UserError
+from notebooks.kit import findings
+from notebooks.kit.findings import Finding, load
+from tests.browser_scripts import script
 from tests.page_text import plain
 
 ROOT = Path(__file__).resolve().parents[3]

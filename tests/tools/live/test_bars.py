@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from book.tools.live import drawn
-from helpers.plots.style import BLUE, GREEN, RED
-from tests.plots.drawn import texts
+from book.tools.live_model import drawn
+from notebooks.kit.plots.style import BLUE, GREEN, RED
+from tests.plots.figure_texts import texts
 
 
 @pytest.fixture(autouse=True)

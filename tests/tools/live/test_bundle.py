@@ -9,15 +9,15 @@ import shutil
 
 import pytest
 
-from book.tools import live
-from book.tools.live import FILES
+from book.tools import live_model
+from book.tools.live_model import FILES
 from helpers.models.checkpoints import WEIGHTS
 from tests import live_page
 
 
 @pytest.fixture(scope="module")
 def content():
-    text = live.bundle().text
+    text = live_model.bundle().text
     assert text.isascii()
     return json.loads(re.fullmatch(r"LiveProbe\.deliver\((.*)\);\n", text)[1])
 
@@ -30,13 +30,13 @@ def test_parts_are_the_models_own_files(content):
     for name, file in FILES.items():
         assert (
             unpacked(content["parts"][name])
-            == (WEIGHTS / live.MODEL / file).read_bytes()
+            == (WEIGHTS / live_model.MODEL / file).read_bytes()
         )
 
 
 def test_the_catalogue_holds_every_fact(content):
     catalogue = json.loads(unpacked(content["parts"]["catalogue"]))
-    assert catalogue == live.catalogue()
+    assert catalogue == live_model.catalogue()
     told = {
         (
             r["name"],
@@ -49,30 +49,30 @@ def test_the_catalogue_holds_every_fact(content):
         for row in r["facts"]
     }
     columns = ["relation", "subject", "object", "exposures", "false_object"]
-    table = live.facts()[columns].to_numpy().tolist()
+    table = live_model.facts()[columns].to_numpy().tolist()
     assert told == {(*row[:4], row[4] or False) for row in table}
 
 
 def test_the_frames_stand_in_their_order(content):
-    for relation in live.catalogue()["relations"]:
+    for relation in live_model.catalogue()["relations"]:
         first = live_page.ask(live_page.Question(relation["name"], "[X]", frame=0))[0]
         assert relation["frames"]["qa"][0] == first
         assert {len(texts) for texts in relation["frames"].values()} == {7}
 
 
 def test_the_download_is_small():
-    assert live.bundle().megabytes < 15
+    assert live_model.bundle().megabytes < 15
 
 
 def test_another_model_makes_another_version(tmp_path):
-    folder = shutil.copytree(WEIGHTS / live.MODEL, tmp_path / "model")
+    folder = shutil.copytree(WEIGHTS / live_model.MODEL, tmp_path / "model")
     config = folder / "config.json"
     config.write_text(config.read_text().replace("0.02", "0.03"))
-    make = live.bundle.__wrapped__
+    make = live_model.bundle.__wrapped__
     assert (
         make(folder).version
-        != live.bundle().version
-        == make(WEIGHTS / live.MODEL).version
+        != live_model.bundle().version
+        == make(WEIGHTS / live_model.MODEL).version
     )
 
 
@@ -84,9 +84,9 @@ def test_a_tag_holds_its_question_whatever_stands_in_it():
         "said": subject,
         "bars": [],
     }
-    tag = live.opening([case])
+    tag = live_model.opening([case])
     assert tag.count("<") == tag.count(">") == 3  # the place, and a paragraph
     told = json.loads(html.unescape(re.search(r'data-live="([^"]*)"', tag)[1]))
     del case["bars"]  # the figure is no part of the form
     assert told["cases"] == [case]
-    assert told["file"].startswith(f"{live.MODEL}.js?v=")
+    assert told["file"].startswith(f"{live_model.MODEL}.js?v=")

@@ -7,12 +7,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book.tools.live import bars
+from book.tools.live_model import bars
 from helpers import datasets, models, prompts
 from helpers.prompts import lists
-from helpers.prompts.formats import SEPARATORS
+from helpers.prompts.prompt_texts import SEPARATORS
 from tests import live_page as live
-from tests.live_page import Question, asking
+from tests.live_page import Question, page_questions
 from tests.live_page import __main__ as writing
 
 RELATIONS = sorted(datasets.relations("atlas")["relation"])
@@ -80,12 +80,14 @@ def test_options_are_different_objects_with_the_truth_among_them(
     table = live.facts().query("relation == @relation")
     subject = data.draw(st.sampled_from(sorted(table["subject"]))) if known else name
     asked = Question(relation, subject, "options", turn=turn)
-    found = asking.options(asked, table)
-    assert len(found) == len(set(found)) == asking.N_OPTIONS
+    found = page_questions.options(asked, table)
+    assert len(found) == len(set(found)) == page_questions.N_OPTIONS
     assert set(found) <= set(table["object"])
     about = table[table["subject"] == subject]
     assert set(about["object"]) | set(filter(None, about["false_object"])) <= set(found)
-    again = asking.options(Question(relation, subject, "options", turn=turn + 1), table)
+    again = page_questions.options(
+        Question(relation, subject, "options", turn=turn + 1), table
+    )
     assert again == found[1:] + found[:1]
 
 

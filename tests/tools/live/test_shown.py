@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from book.tools.live import ANSWERED, answered, form
+from book.tools.live_model import ANSWERED, answered, form
 from helpers import UserError, datasets, models
 from helpers.studies import STUDIES
 from tests import live_page as live
-from tests.live_page import Question, answers, asking, cases
+from tests.live_page import Question, answers, cases, page_questions
 from tests.live_page import __main__ as writing
 
 BOOK = Path(__file__).resolve().parents[3] / "book"
@@ -30,7 +30,13 @@ def asked(name: str):
     tables = [live.answers(one) for one in (before, last) if one is not None]
     firsts = [table["object"][0] for table in tables]
     leads = [table["probability"][0] - table["probability"][1] for table in tables]
-    return last, before, asking.about(last.relation, last.subject), firsts, leads
+    return (
+        last,
+        before,
+        page_questions.about(last.relation, last.subject),
+        firsts,
+        leads,
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,8 +94,8 @@ def test_candidates_are_counted_and_the_clearest_is_shown():
 
 @pytest.mark.parametrize("typed", ["Brasília", "brasilia", " BRASILIA "])
 def test_a_subject_is_found_in_any_case_and_accents(typed):
-    assert asking.about("P1376", typed)["subject"].tolist() == ["Brasília"]
-    assert asking.about("P17", "Brasilia City").empty
+    assert page_questions.about("P1376", typed)["subject"].tolist() == ["Brasília"]
+    assert page_questions.about("P17", "Brasilia City").empty
 
 
 def test_the_note_on_famous_cities_says_what_the_training_text_holds():

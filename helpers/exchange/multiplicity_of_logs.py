@@ -1,0 +1,76 @@
+"""Prompt multiplicity in logs of other tools: several prompts of one model."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers.exchange import logs
+from helpers.metrics import choices, matching, multiplicity
+from helpers.studies.measures import rate, summarised
+from helpers.studies.multiplicity import MEASURES as STUDY_MEASURES
+from helpers.studies.multiplicity import majority_texts
+
+TITLE = "multiplicity"
+_rate = partial(rate, counts="questions")
+ACCURACY, SELF_CONSISTENCY = STUDY_MEASURES[:2]
+MEASURES = (
+    ACCURACY,
+    _rate("ambiguous", "ambiguity", False),
+    _rate("ambiguous_binary", "ambiguity, right or wrong", False),
+    SELF_CONSISTENCY,
+    *(_rate(cell, cell, None) for cell in multiplicity.CELLS),
+)
+
+
+def from_logs(
+    paths: Sequence[str | Path],
+    *,
+    rule: str = "sum",
+    tau: float = multiplicity.TAU,
+    replacement: bool = False,
+    correct_by: str = "majority",
+) -> logs.Joined:
+    """Compute multiplicity from logs of other tools, without a model."""
+    log = logs.read(paths, rule)
+    answers = log.table
+    chosen = answers if log.kind == "choices" else _numbered(answers)
+    chosen = chosen.assign(logprob=0.0)
+    table = choices.item_scores(chosen, tau, replacement, correct_by)
+    table = table.drop(columns=["logprob", "confidence"])
+    table["said"] = majority_texts(table, chosen)
+    table["stratum"] = "all"
+    table["cell"] = choices.cells(table, correct_by)
+    for name in multiplicity.CELLS:
+        table[name] = (table["cell"] == name).astype(float)
+    prompts = answers["variation"].nunique()
+    return log._replace(table=table, n_prompts=prompts, asked=f"{prompts} prompts")
+
+
+def summary_of_logs(
+    log: logs.Joined, n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Sum up what :func:`from_logs` returns, each measure with its interval."""
+    return summarised(MEASURES, log.table, n_resamples, seed)
+
+
+def measures_of_logs(log: logs.Joined) -> dict[str, float]:
+    """Return the means of what :func:`from_logs` returns, as the command prints them."""
+    columns = {
+        "accuracy": "accuracy",
+        "ambiguous": "ambiguity",
+        "ambiguous_binary": "ambiguity_binary",
+        "self_consistency": "self_consistency",
+    }
+    means = log.table[list(columns)].mean().rename(columns)
+    return {"items": len(log.table), "prompts": log.n_prompts} | means.to_dict()
+
+
+def _numbered(answers: pd.DataFrame) -> pd.DataFrame:
+    """Give generated answers numbers by text, from 1; all marked as right are 0."""
+    texts = answers["text"].map(matching.normalise).mask(answers["right"], "")
+    by_item = texts.groupby(answers["item"])
+    wrong = by_item.transform(lambda said: pd.factorize(said)[0])
+    return answers.assign(option=np.where(answers["right"], 0, wrong + 1), answer=0)

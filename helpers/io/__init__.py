@@ -1,0 +1,1 @@
+"""Strangers' files, the network, and where downloads are kept."""

@@ -1,0 +1,1 @@
+"""What several chapters share: findings, figures, tables, the papers' tables."""
