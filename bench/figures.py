@@ -23,14 +23,16 @@ from helpers.probing.engine.trie import Trie
 from notebooks.kit.plots import style
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "book" / "scoring.md"
-STATIC = ROOT / "book" / "_static"
-RESULTS = Path(__file__).parent / "results" / "scoring.json"
-MARKED = re.compile(r"(?<=% measured: begin\n).*?(?=% measured: end)", re.DOTALL)
+SCORING_PAGE = ROOT / "book" / "scoring.md"
+STATIC_FOLDER = ROOT / "book" / "_static"
+RESULTS_FILE = Path(__file__).parent / "results" / "scoring.json"
+MEASUREMENTS_BLOCK = re.compile(
+    r"(?<=% measured: begin\n).*?(?=% measured: end)", re.DOTALL
+)
 
-PREFIX = ("Paris", " France", "\\n", "Rome", " Italy", "\\n")
-SUBJECTS = ("Seoul", "Pretoria")
-CHOICES = (
+EXAMPLE_PREFIX = ("Paris", " France", "\\n", "Rome", " Italy", "\\n")
+EXAMPLE_SUBJECTS = ("Seoul", "Pretoria")
+EXAMPLE_CHOICES = (
     (" South", " Korea"),
     (" South", " Africa"),
     (" North", " Korea"),
@@ -40,17 +42,23 @@ CHOICES = (
 )
 
 
-def example() -> tuple[Trie, list[str]]:
+def example_tree_and_words() -> tuple[Trie, list[str]]:
     """Return the tree of the example's rows, as the engine builds it, and its nodes' words.
 
     Returns
     -------
     tuple of (Trie, list of str)
     """
-    texts = [(*PREFIX, subject, *choice) for subject in SUBJECTS for choice in CHOICES]
+    texts = [
+        (*EXAMPLE_PREFIX, subject, *choice)
+        for subject in EXAMPLE_SUBJECTS
+        for choice in EXAMPLE_CHOICES
+    ]
     words = list(dict.fromkeys(word for text in texts for word in text))
-    start = len(PREFIX) + 1
-    tree = trie.build([Row(tuple(map(words.index, text)), start) for text in texts])
+    start = len(EXAMPLE_PREFIX) + 1
+    tree = trie.build_trie(
+        [Row(tuple(map(words.index, text)), start) for text in texts]
+    )
     return tree, [words[token].strip() for token in tree.token]
 
 
@@ -58,8 +66,8 @@ def draw_trie() -> Figure:
     """Draw the tree of the example's choices after its first subject."""
     figure = Figure(figsize=(4, 2.9))
     ax = figure.subplots()
-    tree, words = example()
-    root = len(PREFIX)
+    tree, words = example_tree_and_words()
+    root = len(EXAMPLE_PREFIX)
     nodes = range(root, int(tree.end[root]))
     heights = _heights(tree, nodes)
     spots = {node: (float(tree.depth[node] - root), heights[node]) for node in nodes}
@@ -107,21 +115,21 @@ def _label(ax: Axes, x: float, y: float, text: str, colour: str | None) -> None:
     )
 
 
-def draw_mask() -> Figure:
+def draw_attention_mask() -> Figure:
     """Draw which tokens each token of the example's pack sees, with the positions."""
-    tree, words = example()
-    nodes = [node for node in np.flatnonzero(tree.inner) if node >= len(PREFIX)]
-    sees = trie.sees(tree, nodes, kept=len(PREFIX))
+    tree, words = example_tree_and_words()
+    nodes = [node for node in np.flatnonzero(tree.inner) if node >= len(EXAMPLE_PREFIX)]
+    sees = trie.visible_keys(tree, nodes, kept=len(EXAMPLE_PREFIX))
     figure = Figure(figsize=(4, 2.75))
     ax = figure.subplots()
     own = 2 * sees.astype(int)
-    own[:, : len(PREFIX)] = 1
+    own[:, : len(EXAMPLE_PREFIX)] = 1
     colours = mpl.colors.ListedColormap(["#f3f3f3", style.SKY, style.BLUE])
     ax.pcolormesh(own, cmap=colours, vmin=0, vmax=2, edgecolors="white", linewidth=1)
     ax.invert_yaxis()
     ax.set_aspect("equal")
     rows = [words[node] for node in nodes]
-    names = [*words[: len(PREFIX)], *rows]
+    names = [*words[: len(EXAMPLE_PREFIX)], *rows]
     ax.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90, fontsize=9)
     ax.set_yticks(np.arange(len(rows)) + 0.5, rows, fontsize=9)
     ax.tick_params(
@@ -143,7 +151,7 @@ def draw_mask() -> Figure:
     return figure
 
 
-def measured(results: dict[str, Any]) -> str:
+def measurements_markdown(results: dict[str, Any]) -> str:
     """Return the page's part that holds measurements, in MyST.
 
     Parameters
@@ -160,8 +168,10 @@ def measured(results: dict[str, Any]) -> str:
         {one["workload"]["name"]: one for one in results["more"]},
     )
     ours = results["methods"][0]
-    seconds, ceiling = number(ours["seconds"]), f"{machine['ceiling_gflops']:.0f}"
-    differ = max(m["max_abs_diff"] for one in lists(results) for m in one["methods"])
+    seconds, ceiling = number_text(ours["seconds"]), f"{machine['ceiling_gflops']:.0f}"
+    differ = max(
+        m["max_abs_diff"] for one in list_results(results) for m in one["methods"]
+    )
     parts = [
         f"```{{figure}} _static/scoring_times.svg\n:name: fig-scoring-times\n:alt: {_alt(results)}"
         f"\n\n{_caption(results)}\n```",
@@ -176,7 +186,7 @@ def measured(results: dict[str, Any]) -> str:
     return "\n" + "\n\n".join([*parts, *_shared(results["methods"])]) + "\n\n"
 
 
-def lists(results: dict[str, Any]) -> list[dict[str, Any]]:
+def list_results(results: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the results of lists: GPT-2's, then those of other models, by the same methods."""
     names = [record["name"] for record in results["methods"]]
     more = [
@@ -185,9 +195,9 @@ def lists(results: dict[str, Any]) -> list[dict[str, Any]]:
     return [results, *more]
 
 
-def draw_times(results: dict[str, Any]) -> Figure:
+def draw_relative_times(results: dict[str, Any]) -> Figure:
     """Draw how many times as long as ours each method takes for lists, a bar for each model."""
-    compared = lists(results)
+    compared = list_results(results)
     figure = Figure(figsize=(6.5, 0.55 * len(results["methods"])))
     ax = figure.subplots()
     for part, (result, colour) in enumerate(zip(compared, (style.BLUE, style.SKY))):
@@ -196,7 +206,9 @@ def draw_times(results: dict[str, Any]) -> Figure:
         bars = ax.barh(
             places, times, 0.36, color=colour, label=result["workload"]["model"]
         )
-        ax.bar_label(bars, [number(value) for value in times], padding=3, fontsize=9)
+        ax.bar_label(
+            bars, [number_text(value) for value in times], padding=3, fontsize=9
+        )
     ax.set_yticks(
         range(len(times)), [record["name"] for record in results["methods"][1:]]
     )
@@ -210,16 +222,16 @@ def draw_times(results: dict[str, Any]) -> Figure:
 
 def _alt(results: dict[str, Any]) -> str:
     spans = []
-    for result in lists(results):
+    for result in list_results(results):
         times = [record["ratio_to_ours"] for record in result["methods"][1:]]
-        span = f"{number(min(times))} to {number(max(times))}"
+        span = f"{number_text(min(times))} to {number_text(max(times))}"
         spans.append(f"{span} with {result['workload']['model']}")
     return f"Every other method takes many times as long as ours: {', '.join(spans)}."
 
 
 def _caption(results: dict[str, Any]) -> str:
     sizes = []
-    for result in lists(results):
+    for result in list_results(results):
         told = result["workload"]
         sizes.append(
             f"{told['model']} ({told['parameters'] / 1e6:.0f} million parameters) with "
@@ -247,9 +259,9 @@ def _prompts(result: dict[str, Any]) -> str:
     told, (ours, scored, published) = result["workload"], result["methods"]
     return (
         f"**MONITOR**: the published procedure, five beams for one prompt at a time, takes "
-        f"{number(published['ratio_to_ours'])} times as long as our probabilities and greedy text "
-        f"({told['facts']} facts with their 13 prompts, {told['model']}; {number(ours['seconds'])} "
-        f"seconds, {number(scored['seconds'])} without the text)."
+        f"{number_text(published['ratio_to_ours'])} times as long as our probabilities and greedy text "
+        f"({told['facts']} facts with their 13 prompts, {told['model']}; {number_text(ours['seconds'])} "
+        f"seconds, {number_text(scored['seconds'])} without the text)."
     )
 
 
@@ -264,17 +276,17 @@ def _shared(records: list[dict[str, Any]]) -> list[str]:
     return [
         f"Other programs ran on the machine meanwhile: the methods had {100 * used / clock:.0f} % "
         "of the time on the clock. It is the ratios that count: a quiet machine is faster, for "
-        f"ours and for the others (ours used {number(first['processor_seconds'])} of its "
-        f"{number(first['seconds'])} seconds with GPT-2)."
+        f"ours and for the others (ours used {number_text(first['processor_seconds'])} of its "
+        f"{number_text(first['seconds'])} seconds with GPT-2)."
     ]
 
 
-def number(value: float) -> str:
+def number_text(value: float) -> str:
     """Return a number to three digits, as one writes it.
 
     Examples
     --------
-    >>> number(1733.2), number(41.53), number(7.567), number(0.123)
+    >>> number_text(1733.2), number_text(41.53), number_text(7.567), number_text(0.123)
     ('1,733', '41.5', '7.57', '0.12')
     """
     return (
@@ -288,11 +300,11 @@ def number(value: float) -> str:
 
 def main() -> None:
     """Draw the pictures and write the measurements into the page."""
-    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    results = json.loads(RESULTS_FILE.read_text(encoding="utf-8"))
     drawn = {
         "trie": draw_trie,
-        "mask": draw_mask,
-        "times": partial(draw_times, results),
+        "mask": draw_attention_mask,
+        "times": partial(draw_relative_times, results),
     }
     style.use_style()
     with mpl.rc_context(
@@ -300,10 +312,14 @@ def main() -> None:
     ):  # the picture alone knows how wide a word is
         for name, draw in drawn.items():
             figure = draw()
-            figure.savefig(STATIC / f"scoring_{name}.svg", metadata={"Date": None})
-    text = PAGE.read_text(encoding="utf-8")
-    found = measured(results)
-    PAGE.write_text(MARKED.sub(lambda _: found, text), encoding="utf-8")
+            figure.savefig(
+                STATIC_FOLDER / f"scoring_{name}.svg", metadata={"Date": None}
+            )
+    text = SCORING_PAGE.read_text(encoding="utf-8")
+    found = measurements_markdown(results)
+    SCORING_PAGE.write_text(
+        MEASUREMENTS_BLOCK.sub(lambda _: found, text), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from helpers.models import LanguageModel
 BEAMS, NEW_TOKENS = 5, 15
 
 
-def questions(n_facts: int = 200, seed: int = 0) -> pd.DataFrame:
+def monitor_probes(n_facts: int = 200, seed: int = 0) -> pd.DataFrame:
     """Return the 13 prompts of each of so many atlas facts, drawn evenly from all relations.
 
     Parameters
@@ -25,16 +25,16 @@ def questions(n_facts: int = 200, seed: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Probes as `helpers.prompts.monitor` makes them.
+        Probes as `helpers.prompts.monitor_probes` makes them.
     """
-    relations = len(datasets.relations("atlas"))
+    relations = len(datasets.relation_table("atlas"))
     facts = datasets.load("atlas", n=-(-n_facts // relations), seed=seed)
     chosen = facts.sample(n_facts, random_state=seed).sort_index()
-    return prompts.monitor(chosen, datasets.frames("atlas"))
+    return prompts.monitor_probes(chosen, datasets.prompt_frames("atlas"))
 
 
 @torch.inference_mode()
-def beams(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
+def beam_logprobs(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
     """Return the log-probabilities of the best beam's tokens for each prompt, one at a time.
 
     Parameters
@@ -68,12 +68,12 @@ def beams(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
     return found
 
 
-def scored(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
+def object_logprobs(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
     """Return the log-probabilities of the objects after the prompts, by `probing.score`."""
     return list(probing.score(model, probes, progress=False)["logprobs"])
 
 
-def scored_and_continued(
+def object_logprobs_with_greedy_text(
     model: LanguageModel, probes: pd.DataFrame
 ) -> list[list[float]]:
     """Return the same, and write the greedy text that accuracy needs, as the chapter does."""
@@ -83,8 +83,8 @@ def scored_and_continued(
     return list(found["logprobs"])
 
 
-METHODS = {
-    "ours, probabilities and greedy text": scored_and_continued,
-    "ours, probabilities": scored,
-    "published: five beams, one prompt at a time": beams,
+MONITOR_METHODS = {
+    "ours, probabilities and greedy text": object_logprobs_with_greedy_text,
+    "ours, probabilities": object_logprobs,
+    "published: five beams, one prompt at a time": beam_logprobs,
 }

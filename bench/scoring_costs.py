@@ -19,11 +19,11 @@ from transformers.pytorch_utils import Conv1D
 
 from helpers.models import LanguageModel
 
-ROWS = 512  # of the products by which the ceiling is measured
+PRODUCT_ROWS = 512  # of the products by which the ceiling is measured
 
 
 @dataclass
-class Work:
+class ModelWork:
     """What went through a model.
 
     Attributes
@@ -43,7 +43,7 @@ class Work:
 
 
 @contextmanager
-def counted(model: LanguageModel) -> Iterator[Work]:
+def count_work(model: LanguageModel) -> Iterator[ModelWork]:
     """Count the work of a model inside the block, whoever calls it.
 
     Parameters
@@ -55,7 +55,7 @@ def counted(model: LanguageModel) -> Iterator[Work]:
     Work
         Filled as the model is called.
     """
-    work = Work()
+    work = ModelWork()
 
     def asked(module: Any, inputs: tuple, given: dict[str, Any]) -> None:
         ids = given["input_ids"] if "input_ids" in given else inputs[0]
@@ -85,14 +85,16 @@ def counted(model: LanguageModel) -> Iterator[Work]:
 
 
 @dataclass
-class Spent:
+class SpentSeconds:
     """Seconds of each repeat: by the clock, and of the processor (less, if others use it too)."""
 
     clock: list[float]
     processor: list[float]
 
 
-def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[Spent, Any]:
+def seconds_and_last_result(
+    run: Callable[[], Any], repeats: int = 1
+) -> tuple[SpentSeconds, Any]:
     """Return the seconds of each repeat, and what the last one gave.
 
     Parameters
@@ -104,7 +106,7 @@ def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[Spent, Any]:
     -------
     tuple of (Spent, any)
     """
-    spent = Spent([], [])
+    spent = SpentSeconds([], [])
     for _ in range(repeats):
         start, used = time.perf_counter(), time.process_time()
         result = run()
@@ -113,7 +115,9 @@ def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[Spent, Any]:
     return spent, result
 
 
-def operations(model: LanguageModel, work: Work, attention: bool = True) -> float:
+def matrix_operations(
+    model: LanguageModel, work: ModelWork, attention: bool = True
+) -> float:
     """Return the floating-point operations of a work's matrix products.
 
     Two for each weight and token, and for each channel of a head's query-key and
@@ -132,7 +136,8 @@ def operations(model: LanguageModel, work: Work, attention: bool = True) -> floa
     float
     """
     body = sum(
-        rows * columns * count for (rows, columns), count in shapes(model).items()
+        rows * columns * count
+        for (rows, columns), count in weight_shapes(model).items()
     )
     head = model.model.get_output_embeddings().weight.numel()
     config = model.model.config
@@ -146,7 +151,7 @@ def operations(model: LanguageModel, work: Work, attention: bool = True) -> floa
     )
 
 
-def shapes(model: LanguageModel) -> Counter[tuple[int, int]]:
+def weight_shapes(model: LanguageModel) -> Counter[tuple[int, int]]:
     """Return the shapes (inputs, outputs) of the body's weight matrices, and how many of each."""
     head = model.model.get_output_embeddings()
     found: Counter[tuple[int, int]] = Counter()
@@ -159,7 +164,9 @@ def shapes(model: LanguageModel) -> Counter[tuple[int, int]]:
 
 
 @torch.inference_mode()
-def ceiling(model: LanguageModel, rows: int = ROWS, repeats: int = 15) -> float:
+def peak_operations_per_second(
+    model: LanguageModel, rows: int = PRODUCT_ROWS, repeats: int = 15
+) -> float:
     """Return the operations a second that products of the body's shapes reach alone.
 
     Parameters
@@ -175,15 +182,15 @@ def ceiling(model: LanguageModel, rows: int = ROWS, repeats: int = 15) -> float:
     float
     """
     spent = done = 0.0
-    for (inputs, outputs), count in shapes(model).items():
+    for (inputs, outputs), count in weight_shapes(model).items():
         left, right = torch.randn(rows, inputs), torch.randn(inputs, outputs)
-        seconds, _ = timed(lambda a=left, b=right: a @ b, repeats)
+        seconds, _ = seconds_and_last_result(lambda a=left, b=right: a @ b, repeats)
         spent += count * min(seconds.clock)
         done += count * 2.0 * rows * inputs * outputs
     return done / spent
 
 
-def machine() -> dict[str, Any]:
+def machine_description() -> dict[str, Any]:
     """Return what the figures hang on, in general terms."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
@@ -211,6 +218,6 @@ def _processor() -> str:
     return f"{names[0]} ({platform.machine()})" if names else platform.machine()
 
 
-def median(seconds: list[float]) -> float:
+def median_seconds(seconds: list[float]) -> float:
     """Return the median of repeats."""
     return statistics.median(seconds)

@@ -18,27 +18,31 @@ from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
 from helpers.probing.engine import plain as whole
 
-Scores = list[list[float]]
-BATCH = 16
+TokenScores = list[list[float]]
+BATCH_SIZE = 16
 
 
-def ours(model: LanguageModel, probes: pd.DataFrame) -> Scores:
+def helpers_scores(model: LanguageModel, probes: pd.DataFrame) -> TokenScores:
     """Score with `helpers.probing.score`, tokenisation and all."""
     return list(probing.score(model, probes, progress=False)["logprobs"])
 
 
-def plain(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Scores:
+def plain_batch_scores(
+    model: LanguageModel, probes: pd.DataFrame, size: int = BATCH_SIZE
+) -> TokenScores:
     """Score with the helpers' plain batches: every row whole, the head on scored tokens only."""
     return _in_batches(
         _rows(model, probes), size, lambda part: whole.score_batch(model, part)
     )
 
 
-def naive(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Scores:
+def full_logits_scores(
+    model: LanguageModel, probes: pd.DataFrame, size: int = BATCH_SIZE
+) -> TokenScores:
     """Score as the studies' scripts do: every row whole, logits of all its tokens."""
 
     @torch.inference_mode()
-    def run(batch: list[Row]) -> Scores:
+    def run(batch: list[Row]) -> TokenScores:
         ids, mask = whole.pad(model, [row.ids for row in batch])
         chances = model.model(input_ids=ids, attention_mask=mask).logits.log_softmax(-1)
         return [
@@ -52,9 +56,9 @@ def naive(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Scor
     return _in_batches(_rows(model, probes), size, run)
 
 
-def prefix_rows(
-    model: LanguageModel, probes: pd.DataFrame, size: int = BATCH
-) -> Scores:
+def cached_prefix_scores(
+    model: LanguageModel, probes: pd.DataFrame, size: int = BATCH_SIZE
+) -> TokenScores:
     """Score with the prefix in a cache, forwarded once, and a row for each subject and choice."""
     rows = _rows(model, probes)
     shared = min(min(_common(rows[0].ids, row.ids) for row in rows), rows[0].start - 1)
@@ -71,7 +75,7 @@ def prefix_rows(
 @torch.inference_mode()
 def _after_prefix(
     model: LanguageModel, kept: DynamicCache, shared: int, batch: list[Row]
-) -> Scores:
+) -> TokenScores:
     """Score rows whose first `shared` tokens stand in a cache of batch 1."""
     ids, mask = whole.pad(model, [row.ids[shared:-1] for row in batch])
     first = min(row.start for row in batch) - 1 - shared
@@ -92,7 +96,9 @@ def _after_prefix(
     ]
 
 
-def lm_eval(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Scores:
+def lm_eval_scores(
+    model: LanguageModel, probes: pd.DataFrame, size: int = BATCH_SIZE
+) -> TokenScores:
     """Score with `loglikelihood` of lm-evaluation-harness' HFLM, which tells sums."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
@@ -105,13 +111,15 @@ def lm_eval(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Sc
     return [[total] for total, _ in peer.loglikelihood(requests, disable_tqdm=True)]
 
 
-def minicons(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> Scores:
+def minicons_scores(
+    model: LanguageModel, probes: pd.DataFrame, size: int = BATCH_SIZE
+) -> TokenScores:
     """Score with `conditional_score` of minicons' IncrementalLMScorer."""
     from minicons.scorer import IncrementalLMScorer
 
     peer = IncrementalLMScorer(model.model, "cpu", tokenizer=model.tokenizer)
     prompts, said = list(probes["prompt"]), list(probes["continuation"])
-    found: Scores = []
+    found: TokenScores = []
     for at in range(0, len(probes), size):
         batch = prompts[at : at + size], said[at : at + size]
         found += peer.conditional_score(
@@ -120,7 +128,7 @@ def minicons(model: LanguageModel, probes: pd.DataFrame, size: int = BATCH) -> S
     return found
 
 
-def largest_difference(left: Scores, right: Scores) -> float:
+def largest_score_difference(left: TokenScores, right: TokenScores) -> float:
     """Return the largest difference of two methods' scores, of sums where one tells only those."""
     pairs = []
     for a, b in zip(left, right, strict=True):
@@ -131,18 +139,18 @@ def largest_difference(left: Scores, right: Scores) -> float:
 
 def _rows(model: LanguageModel, probes: pd.DataFrame) -> list[Row]:
     groups = list(zip(probes["item"], probes["variant"]))
-    return tokens.rows(
+    return tokens.rows_of_continuations(
         model, list(probes["prompt"]), list(probes["continuation"]), groups
     )
 
 
 def _common(left: tuple[int, ...], right: tuple[int, ...]) -> int:
-    return tokens.common_prefix(left, right)
+    return tokens.common_prefix_length(left, right)
 
 
 def _in_batches(
-    rows: list[Row], size: int, run: Callable[[list[Row]], Scores]
-) -> Scores:
+    rows: list[Row], size: int, run: Callable[[list[Row]], TokenScores]
+) -> TokenScores:
     """Return the scores of rows that are batched by length, in the order given."""
     found: dict[int, list[float]] = {}
     for batch in _batches(rows, size):

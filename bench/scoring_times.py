@@ -23,48 +23,56 @@ from typing import Any
 import pandas as pd
 
 from bench import published_procedure, scoring_costs, scoring_methods, workloads
-from bench.scoring_methods import Scores
-from bench.workloads import Shape
+from bench.scoring_methods import TokenScores
+from bench.workloads import ListShape
 from helpers import probing
 from helpers.models import LanguageModel, tokens
-from notebooks.atlas.training_loop import same_sums
+from notebooks.atlas.training_loop import reproducible_sums
 
-RESULTS = Path(__file__).parent / "results" / "scoring.json"
-OURS = "ours, packed"
-LISTS = Shape()
-TRAINED = Shape(tokens=(1, 9))
-LENGTHY = Shape(subjects=390, tokens=(1, 9), relation="P17")
+RESULTS_FILE = Path(__file__).parent / "results" / "scoring.json"
+OUR_METHOD = "ours, packed"
+LIST_SHAPE = ListShape()
+TRAINED_LIST_SHAPE = ListShape(tokens=(1, 9))
+WHOLE_RELATION_SHAPE = ListShape(subjects=390, tokens=(1, 9), relation="P17")
 
 
 @dataclass(frozen=True)
-class Method:
+class ScoringMethod:
     """A way to score, how often it is measured, on a part or whole, and the package it needs."""
 
     name: str
-    run: Callable[[LanguageModel, pd.DataFrame], Scores]
+    run: Callable[[LanguageModel, pd.DataFrame], TokenScores]
     repeats: int = 1
     whole: bool = False
     package: str = ""
 
 
-METHODS = (
-    Method(OURS, scoring_methods.ours, repeats=5, whole=True),
-    Method("cached prefix, batch 16", scoring_methods.prefix_rows, whole=True),
-    Method(
+SCORING_METHODS = (
+    ScoringMethod(OUR_METHOD, scoring_methods.helpers_scores, repeats=5, whole=True),
+    ScoringMethod(
+        "cached prefix, batch 16", scoring_methods.cached_prefix_scores, whole=True
+    ),
+    ScoringMethod(
         "cached prefix, batch 64",
-        partial(scoring_methods.prefix_rows, size=64),
+        partial(scoring_methods.cached_prefix_scores, size=64),
         whole=True,
     ),
-    Method("plain, batch 16, choice's logits", scoring_methods.plain),
-    Method("naive, batch 16, all logits", scoring_methods.naive),
-    Method(
-        "lm-evaluation-harness, batch 16", scoring_methods.lm_eval, package="lm_eval"
+    ScoringMethod(
+        "plain, batch 16, choice's logits", scoring_methods.plain_batch_scores
     ),
-    Method("minicons, batch 16", scoring_methods.minicons, package="minicons"),
+    ScoringMethod("naive, batch 16, all logits", scoring_methods.full_logits_scores),
+    ScoringMethod(
+        "lm-evaluation-harness, batch 16",
+        scoring_methods.lm_eval_scores,
+        package="lm_eval",
+    ),
+    ScoringMethod(
+        "minicons, batch 16", scoring_methods.minicons_scores, package="minicons"
+    ),
 )
 
 
-def compare(
+def method_cost_records(
     model: LanguageModel,
     probes: pd.DataFrame,
     requests: int | None = None,
@@ -77,7 +85,7 @@ def compare(
     ----------
     model : LanguageModel
     probes : DataFrame
-        From `workloads.lists`.
+        From `workloads.list_probes`.
     requests : int, optional
         On how many requests, from the first on, the slow methods are measured; by
         default on all.
@@ -93,30 +101,38 @@ def compare(
         measured_requests, scaled, repeats``.
     """
     records, answers = [], []
-    asked = [m for m in METHODS if not m.package or (peers and find_spec(m.package))]
+    asked = [
+        m for m in SCORING_METHODS if not m.package or (peers and find_spec(m.package))
+    ]
     part = probes.iloc[:requests]
-    top = scoring_costs.ceiling(model)
+    top = scoring_costs.peak_operations_per_second(model)
     for method in asked:
         given = probes if method.whole else part
-        times = (repeats or method.repeats) if method.name == OURS else method.repeats
-        record, found = measured(model, given, method.run, times, len(probes))
+        times = (
+            (repeats or method.repeats) if method.name == OUR_METHOD else method.repeats
+        )
+        record, found = method_cost_and_scores(
+            model, given, method.run, times, len(probes)
+        )
         answers = answers or found
         ours = [answers[i] for i in probes.index.get_indexer(given.index)]
-        record["max_abs_diff"] = scoring_methods.largest_difference(found, ours)
+        record["max_abs_diff"] = scoring_methods.largest_score_difference(found, ours)
         records.append({"name": _named(method), **record})
         print(
             f"  {method.name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True
         )
-    return related(records, max(top, scoring_costs.ceiling(model)))
+    return records_with_ratios(
+        records, max(top, scoring_costs.peak_operations_per_second(model))
+    )
 
 
-def measured(
+def method_cost_and_scores(
     model: LanguageModel,
     probes: pd.DataFrame,
-    run: Callable[[LanguageModel, pd.DataFrame], Scores],
+    run: Callable[[LanguageModel, pd.DataFrame], TokenScores],
     repeats: int,
     requests: int,
-) -> tuple[dict[str, Any], Scores]:
+) -> tuple[dict[str, Any], TokenScores]:
     """Return what one method costs on probes, scaled to a number of requests, and its scores.
 
     Parameters
@@ -133,16 +149,16 @@ def measured(
     tuple of (dict, list)
     """
 
-    def run_anew() -> Scores:
-        tokens.forget(model)  # tokenisation counts, for everybody
+    def run_anew() -> TokenScores:
+        tokens.forget_token_ids(model)  # tokenisation counts, for everybody
         return run(model, probes)
 
-    with scoring_costs.counted(model) as work:
-        spent, found = scoring_costs.timed(run_anew, repeats)
-    work = scoring_costs.Work(*(count // repeats for count in vars(work).values()))
-    typical, scale = scoring_costs.median(spent.clock), requests / len(probes)
+    with scoring_costs.count_work(model) as work:
+        spent, found = scoring_costs.seconds_and_last_result(run_anew, repeats)
+    work = scoring_costs.ModelWork(*(count // repeats for count in vars(work).values()))
+    typical, scale = scoring_costs.median_seconds(spent.clock), requests / len(probes)
     weights, all_products = (
-        scoring_costs.operations(model, work, both) for both in (False, True)
+        scoring_costs.matrix_operations(model, work, both) for both in (False, True)
     )
     record = {
         "seconds": typical * scale,
@@ -152,13 +168,15 @@ def measured(
         "gflop_without_attention": weights * scale / 1e9,
         "measured_requests": len(probes),
         "measured_seconds": spent.clock,
-        "processor_seconds": scoring_costs.median(spent.processor) * scale,
+        "processor_seconds": scoring_costs.median_seconds(spent.processor) * scale,
         "scaled": scale != 1,
     }
     return record, found
 
 
-def related(records: list[dict[str, Any]], top: float) -> list[dict[str, Any]]:
+def records_with_ratios(
+    records: list[dict[str, Any]], top: float
+) -> list[dict[str, Any]]:
     """Return records with what they are in relation to others.
 
     Parameters
@@ -185,7 +203,7 @@ def related(records: list[dict[str, Any]], top: float) -> list[dict[str, Any]]:
     return made
 
 
-def monitor(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
+def monitor_costs(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
     """Return MONITOR's cost by the published procedure and by ours.
 
     Parameters
@@ -200,14 +218,17 @@ def monitor(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
     dict
         `workload` and `methods`, as in the results file.
     """
-    probes, top = published_procedure.questions(n_facts), scoring_costs.ceiling(model)
+    probes, top = (
+        published_procedure.monitor_probes(n_facts),
+        scoring_costs.peak_operations_per_second(model),
+    )
     kept = list(dict.fromkeys(probes["item"]))[:: -(-n_facts // sample)]
     part = probes[probes["item"].isin(kept)]
     records = []
-    for name, run in published_procedure.METHODS.items():
-        theirs = run is published_procedure.beams
+    for name, run in published_procedure.MONITOR_METHODS.items():
+        theirs = run is published_procedure.beam_logprobs
         times, given = (1, part) if theirs else (3, probes)
-        record, _ = measured(model, given, run, times, len(probes))
+        record, _ = method_cost_and_scores(model, given, run, times, len(probes))
         records.append({"name": name, **record})
         print(f"  {name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True)
     workload = {
@@ -218,12 +239,14 @@ def monitor(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
     }
     return {
         "workload": workload,
-        "methods": related(records, max(top, scoring_costs.ceiling(model))),
+        "methods": records_with_ratios(
+            records, max(top, scoring_costs.peak_operations_per_second(model))
+        ),
     }
 
 
-def lengthy(
-    model: LanguageModel, shape: Shape, known: dict[str, Any]
+def whole_relation_costs(
+    model: LanguageModel, shape: ListShape, known: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the cost of a whole relation by ours, and an estimate of the naive way.
 
@@ -240,10 +263,12 @@ def lengthy(
     dict
         `workload` and `methods`; the naive record has ``estimated: true``.
     """
-    probes = workloads.lists(model, shape)
-    told = workloads.describe(model, probes)
-    top = scoring_costs.ceiling(model)
-    record, _ = measured(model, probes, scoring_methods.ours, 1, len(probes))
+    probes = workloads.list_probes(model, shape)
+    told = workloads.workload_description(model, probes)
+    top = scoring_costs.peak_operations_per_second(model)
+    record, _ = method_cost_and_scores(
+        model, probes, scoring_methods.helpers_scores, 1, len(probes)
+    )
     length = told["prefix_tokens"] + told["subject_tokens"] + told["choice_tokens"]
     n_tokens = round(length * len(probes))
     guess = {
@@ -252,20 +277,21 @@ def lengthy(
         "tokens": n_tokens,
         "estimated": True,
     }
-    records = related(
-        [{"name": OURS, **record}, guess], max(top, scoring_costs.ceiling(model))
+    records = records_with_ratios(
+        [{"name": OUR_METHOD, **record}, guess],
+        max(top, scoring_costs.peak_operations_per_second(model)),
     )
     return {"workload": {"name": "a whole relation", **told}, "methods": records}
 
 
-def _named(method: Method) -> str:
+def _named(method: ScoringMethod) -> str:
     if not method.package:
         return method.name
     first, comma, rest = method.name.partition(",")
     return f"{first} {metadata.version(method.package)}{comma}{rest}"
 
 
-def table(result: dict[str, Any]) -> str:
+def methods_table(result: dict[str, Any]) -> str:
     """Return one workload's methods as a table for the terminal."""
     frame = pd.DataFrame(result["methods"])
     columns = [
@@ -289,20 +315,22 @@ def table(result: dict[str, Any]) -> str:
     return f"{title}\n{shown.to_markdown(index=False, colalign=right)}\n"
 
 
-def run(settings: argparse.Namespace) -> dict[str, Any]:
+def benchmark_results(settings: argparse.Namespace) -> dict[str, Any]:
     """Return all results: machine, the first workload and its methods, and the others."""
     model = workloads.random_model(settings.seed)
-    probing.method(model)  # the first time it makes a check, which is not to be timed
-    probes = workloads.lists(model, LISTS, settings.seed)
+    probing.scoring_method(
+        model
+    )  # the first time it makes a check, which is not to be timed
+    probes = workloads.list_probes(model, LIST_SHAPE, settings.seed)
     told = {
         "name": "lists, randomly initialised GPT-2",
-        **workloads.describe(model, probes),
+        **workloads.workload_description(model, probes),
     }
     print(told["name"], file=sys.stderr, flush=True)
-    records = compare(model, probes, settings.requests, settings.peers)
+    records = method_cost_records(model, probes, settings.requests, settings.peers)
     result = {
         "machine": {
-            **scoring_costs.machine(),
+            **scoring_costs.machine_description(),
             "ceiling_gflops": records[0]["gflop"]
             / records[0]["seconds"]
             / records[0]["ceiling_share"],
@@ -313,20 +341,25 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
     }
     if settings.relation:
         known = next(r for r in records if r["name"].startswith("naive"))
-        result["more"].append(lengthy(model, LENGTHY, known))
+        result["more"].append(whole_relation_costs(model, WHOLE_RELATION_SHAPE, known))
     trained = workloads.trained_model()
     if trained is not None:
-        probing.method(trained)
-        probes = workloads.lists(trained, TRAINED, settings.seed)
-        told = {"name": "lists, atlas-s", **workloads.describe(trained, probes)}
+        probing.scoring_method(trained)
+        probes = workloads.list_probes(trained, TRAINED_LIST_SHAPE, settings.seed)
+        told = {
+            "name": "lists, atlas-s",
+            **workloads.workload_description(trained, probes),
+        }
         print(told["name"], file=sys.stderr, flush=True)
         result["more"].append(
             {
                 "workload": told,
-                "methods": compare(trained, probes, TRAINED.choices, settings.peers),
+                "methods": method_cost_records(
+                    trained, probes, TRAINED_LIST_SHAPE.choices, settings.peers
+                ),
             }
         )
-        result["more"].append(monitor(trained, settings.facts, settings.sample))
+        result["more"].append(monitor_costs(trained, settings.facts, settings.sample))
     return result
 
 
@@ -353,16 +386,16 @@ def main(arguments: list[str] | None = None) -> None:
         "--peers", action=both, default=True, help="packages of others, too"
     )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, default=RESULTS_FILE)
     settings = parser.parse_args(arguments)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
-    with same_sums(settings.threads):
-        result = run(settings)
+    with reproducible_sums(settings.threads):
+        result = benchmark_results(settings)
     settings.out.parent.mkdir(parents=True, exist_ok=True)
     settings.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     for part in (result, *result["more"]):
-        print(table(part))
+        print(methods_table(part))
 
 
 if __name__ == "__main__":

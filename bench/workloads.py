@@ -19,12 +19,12 @@ from helpers import datasets
 from helpers import models as bundled
 from helpers.models import LanguageModel, Local, loading
 
-VOCABULARY = 1500
-END = "<|endoftext|>"
+VOCABULARY_SIZE = 1500
+END_TOKEN = "<|endoftext|>"
 
 
 @dataclass(frozen=True)
-class Shape:
+class ListShape:
     """How large a list workload is.
 
     Attributes
@@ -46,7 +46,7 @@ class Shape:
 
 
 @cache
-def tokenizer() -> PreTrainedTokenizerFast:
+def atlas_tokenizer() -> PreTrainedTokenizerFast:
     """Return a byte-level BPE like GPT-2's, trained on the names of the atlas.
 
     It is small, so that a capital has three or four tokens, as a person's name has in
@@ -58,13 +58,15 @@ def tokenizer() -> PreTrainedTokenizerFast:
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY,
-        special_tokens=[END],
+        vocab_size=VOCABULARY_SIZE,
+        special_tokens=[END_TOKEN],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
     made.train_from_iterator([*names, *(f" {name}" for name in names)], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=END)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=made, eos_token=END_TOKEN, pad_token=END_TOKEN
+    )
 
 
 def random_model(seed: int = 0, **changes: int) -> LanguageModel:
@@ -81,15 +83,15 @@ def random_model(seed: int = 0, **changes: int) -> LanguageModel:
     -------
     LanguageModel
     """
-    end = tokenizer().eos_token_id
+    end = atlas_tokenizer().eos_token_id
     config = GPT2Config(bos_token_id=end, eos_token_id=end, **changes)
     torch.manual_seed(seed)
-    network = loading.fused(GPT2LMHeadModel(config)).float().eval()
+    network = loading.fuse_gelu_activations(GPT2LMHeadModel(config)).float().eval()
     return Local(
         name="randomly initialised GPT-2",
         slug="random-gpt-2",
         model=network,
-        tokenizer=tokenizer(),
+        tokenizer=atlas_tokenizer(),
         kind="causal",
         device=torch.device("cpu"),
         dtype=torch.float32,
@@ -102,7 +104,7 @@ def random_model(seed: int = 0, **changes: int) -> LanguageModel:
 
 def trained_model() -> LanguageModel | None:
     """Return the bundled model atlas-s on the CPU, or None where it has not been trained yet."""
-    if "atlas-s" not in bundled.bundled():
+    if "atlas-s" not in bundled.bundled_models():
         return None
     model = bundled.load("atlas-s", device="cpu", dtype="float32")
     if (
@@ -112,7 +114,7 @@ def trained_model() -> LanguageModel | None:
     return model
 
 
-def lists(model: LanguageModel, shape: Shape, seed: int = 0) -> pd.DataFrame:
+def list_probes(model: LanguageModel, shape: ListShape, seed: int = 0) -> pd.DataFrame:
     """Return probes: a list of pairs, a subject, and its object among other objects.
 
     Parameters
@@ -172,7 +174,9 @@ def _length(model: LanguageModel, name: str) -> int:
     return len(model.tokenizer(f" {name}", add_special_tokens=False)["input_ids"])
 
 
-def describe(model: LanguageModel, probes: pd.DataFrame) -> dict[str, object]:
+def workload_description(
+    model: LanguageModel, probes: pd.DataFrame
+) -> dict[str, object]:
     """Return a workload in numbers: subjects, choices, tokens of prefix, subject and choice."""
     count = model.tokenizer
     prompts = list(dict.fromkeys(probes["prompt"]))

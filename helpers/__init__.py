@@ -14,16 +14,16 @@ class UserError(ValueError):
     """Something the user gave cannot be used; the message names it and the remedy."""
 
 
-def first_line(error: Exception) -> str:
+def first_line_of_error(error: Exception) -> str:
     """Return the first line of a library's error, short enough to stand inside a sentence."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")[:200]
 
 
-def printable(text: object) -> str:
+def printable_line(text: object) -> str:
     r"""Return a text as one line, without what a terminal or a workflow's log takes for a command.
 
-    >>> printable("a\nb\x1b\u202e")
+    >>> printable_line("a\nb\x1b\u202e")
     'a b'
     """
     return "".join(filter(str.isprintable, " ".join(str(text).split())))
@@ -40,7 +40,9 @@ def check_columns(table, columns: Iterable[str], what: str) -> None:
 
 
 @contextlib.contextmanager
-def explained(what: str, remedy: str, *kinds: type[BaseException]) -> Iterator[None]:
+def reraise_as_user_error(
+    what: str, remedy: str, *kinds: type[BaseException]
+) -> Iterator[None]:
     """Make one sentence of a library's error, of some kinds or of any; our own pass."""
     kinds = kinds or (Exception,)
     try:
@@ -48,11 +50,13 @@ def explained(what: str, remedy: str, *kinds: type[BaseException]) -> Iterator[N
     except UserError:
         raise
     except kinds as error:
-        raise UserError(f"{what} ({first_line(error)}): {remedy}.") from error
+        raise UserError(f"{what} ({first_line_of_error(error)}): {remedy}.") from error
 
 
 @contextlib.contextmanager
-def writing(place: Path | str, remedy: str, *parts: Path) -> Iterator[None]:
+def reraise_failed_write(
+    place: Path | str, remedy: str, *parts: Path
+) -> Iterator[None]:
     """Make one sentence of a failed write; parts written beside the place first are removed."""
     try:
         yield

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError, printable
+from helpers import UserError, printable_line
 from helpers.settings import settings_from_words
 
 Commands = Mapping[str, tuple[Callable[[argparse.Namespace], int | None], str]]
@@ -67,28 +67,28 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def measure(args: argparse.Namespace) -> None:
+def print_model_measures(args: argparse.Namespace) -> None:
     """Measure a model and print the results with intervals."""
-    from helpers.runs import measuring, shown
+    from helpers.runs import measuring, path_from_project
     from helpers.studies import STUDIES
 
     names = args.studies or list(STUDIES)
     defaults = {}
     for name in names:
-        defaults |= measuring.declared(name)
+        defaults |= measuring.default_run_settings(name)
     settings = settings_from_words(args.set, defaults, "The studies have")
     folder = {"folder": args.runs} if args.runs else {}
-    for study, place, summary in measuring.measure(
+    for study, place, summary in measuring.measure_model(
         args.name, names, settings, **folder
     ):
         whole = summary[summary["relation"] == "all"].drop(columns="relation")
         print(
-            f"{study}, with intervals of 95 %\n{_table(whole)}\nThe run is in {shown(place)}."
+            f"{study}, with intervals of 95 %\n{_table(whole)}\nThe run is in {path_from_project(place)}."
         )
         sys.stdout.flush()
 
 
-def logs(args: argparse.Namespace) -> None:
+def print_log_measures(args: argparse.Namespace) -> None:
     """Measure multiplicity or consistency in logs of other tools."""
     import json
 
@@ -103,7 +103,7 @@ def logs(args: argparse.Namespace) -> None:
     settings = settings_from_words(args.set, defaults, "Logs have")
     found = study.from_logs(args.files, **settings)
     for note in found.notes:
-        print(f"note: {printable(note)}", file=sys.stderr)
+        print(f"note: {printable_line(note)}", file=sys.stderr)
     if args.json:
         print(json.dumps(study.measures_of_logs(found)))
         return
@@ -111,43 +111,47 @@ def logs(args: argparse.Namespace) -> None:
     print(_table(study.summary_of_logs(found)))
 
 
-def card(args: argparse.Namespace) -> None:
+def write_card_files(args: argparse.Namespace) -> None:
     """Write a one-page report of a model's runs."""
     from helpers import exchange
     from helpers.exchange import report_card
-    from helpers.runs import shown
+    from helpers.runs import path_from_project
 
-    for path in report_card.write(
-        exchange.describe(args.place).record, args.folder or _results()
+    for path in report_card.write_report_card(
+        exchange.describe_runs(args.place).record, args.folder or _results()
     ):
-        print(shown(path))
+        print(path_from_project(path))
 
 
-def pack(args: argparse.Namespace) -> None:
+def write_run_archive(args: argparse.Namespace) -> None:
     """Write a model's runs as an archive that others can verify."""
     from helpers import exchange
-    from helpers.runs import shown
+    from helpers.runs import path_from_project
 
     print(
-        shown(exchange.pack(exchange.describe(args.place), args.folder or _results()))
+        path_from_project(
+            exchange.pack_archive(
+                exchange.describe_runs(args.place), args.folder or _results()
+            )
+        )
     )
 
 
-def verify(args: argparse.Namespace) -> None:
+def verify_archives(args: argparse.Namespace) -> None:
     """Check archives of runs, and compute their measures again."""
     from helpers import exchange
 
     refused = []
     for path in args.archives:
         try:
-            shared, found = exchange.verify(path)
+            shared, found = exchange.verify_archive(path)
         except UserError as error:
             refused.append(str(error))
             continue
-        name = printable(shared.record["model"]["name"])
+        name = printable_line(shared.record["model"]["name"])
         for run in found:
             print(
-                f"{printable(Path(path).name)}, {name}, {run.study}: "
+                f"{printable_line(Path(path).name)}, {name}, {run.study}: "
                 f"{run.measures} measures hold, from {run.answers:,} answers"
             )
             if run.added:
@@ -159,21 +163,23 @@ def verify(args: argparse.Namespace) -> None:
         raise UserError(" ".join(refused))
 
 
-def export(args: argparse.Namespace) -> None:
+def write_exported_runs(args: argparse.Namespace) -> None:
     """Write runs in the format Every Eval Ever."""
     from helpers import exchange
-    from helpers.runs import shown
+    from helpers.runs import path_from_project
 
-    runs = exchange.shared(args.run)
-    for path in exchange.export(runs, args.folder or _results(), args.organization):
-        print(shown(path))
+    runs = exchange.shared_runs(args.run)
+    for path in exchange.export_runs(
+        runs, args.folder or _results(), args.organization
+    ):
+        print(path_from_project(path))
 
 
-def plan(args: argparse.Namespace) -> None:
+def print_facts_needed(args: argparse.Namespace) -> None:
     """Say how many facts an interval or a difference needs, from finished runs."""
     from helpers import exchange
 
-    found = exchange.plan(
+    found = exchange.facts_needed_by_measure(
         args.run, args.beside, args.width, args.difference, args.wordings
     )
     found["paired"] = found["paired"].replace(0, "none")
@@ -185,41 +191,43 @@ def plan(args: argparse.Namespace) -> None:
     )
 
 
-def devices(args: argparse.Namespace) -> None:
+def print_devices(args: argparse.Namespace) -> None:
     """Say what devices there are, and whether a model fits."""
     from helpers.exchange import devices
 
     defaults = {"device": "", "dtype": "", "tokens": 1_000_000}
     settings = settings_from_words(args.set, defaults, "This command has")
     settings = defaults | settings
-    print("\n".join(devices.found()))
+    print("\n".join(devices.device_descriptions()))
     if args.model:
         device, dtype = settings["device"] or None, settings["dtype"] or None
-        need = devices.need(args.model, device, dtype)
+        need = devices.device_need_of_model(args.model, device, dtype)
         tokens = settings["tokens"]
-        long = devices.seconds(need.parameters, tokens, need.device, need.number)
+        long = devices.estimated_reading_seconds(
+            need.parameters, tokens, need.device, need.number
+        )
         print(need)
         print(f"Reading {tokens:,} tokens would take about {long:.3g} seconds.")
 
 
 COMMANDS: Commands = {
-    "measure": (measure, "name studies --runs --set"),
-    "devices": (devices, "model --set"),
-    "logs": (logs, "files --study --json --set"),
-    "card": (card, "place --folder"),
-    "pack": (pack, "place --folder"),
-    "verify": (verify, "archives"),
-    "export": (export, "run --organization --folder"),
-    "plan": (plan, "run --beside --width --difference --wordings"),
+    "measure": (print_model_measures, "name studies --runs --set"),
+    "devices": (print_devices, "model --set"),
+    "logs": (print_log_measures, "files --study --json --set"),
+    "card": (write_card_files, "place --folder"),
+    "pack": (write_run_archive, "place --folder"),
+    "verify": (verify_archives, "archives"),
+    "export": (write_exported_runs, "run --organization --folder"),
+    "plan": (print_facts_needed, "run --beside --width --difference --wordings"),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    return run(parser(), COMMANDS, arguments)
+    return run_command(argument_parser(), COMMANDS, arguments)
 
 
-def run(
+def run_command(
     top: argparse.ArgumentParser,
     commands: Commands,
     arguments: Sequence[str] | None = None,
@@ -229,7 +237,7 @@ def run(
     try:
         return commands[args.command][0](args) or 0
     except UserError as error:
-        print(f"error: {printable(error)}", file=sys.stderr)
+        print(f"error: {printable_line(error)}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:  # a light install
         if error.name is None or error.name.partition(".")[0] in (
@@ -255,7 +263,7 @@ def run(
         return 130
 
 
-def parser(
+def argument_parser(
     prog: str = "python -m helpers",
     about: str = "Measure what language models know.",
     commands: Commands = COMMANDS,
@@ -283,6 +291,6 @@ def _table(summary: Any) -> str:
 
 def _results() -> Path:
     """Return where cards and archives go by default."""
-    from helpers.runs import ROOT
+    from helpers.runs import PROJECT_FOLDER
 
-    return ROOT / "build" / "results"
+    return PROJECT_FOLDER / "build" / "results"

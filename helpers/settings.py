@@ -97,7 +97,7 @@ def value_from_text(name: str, text: str, default: Any) -> Any:
     try:
         if kind is bool:
             return YES_NO[text.lower()]
-        return kind(network.public(text))
+        return kind(network.check_for_secrets(text))
     except (KeyError, ValueError) as error:
         if isinstance(error, UserError):
             raise

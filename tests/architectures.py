@@ -33,14 +33,14 @@ from helpers.probing import engine, generate
 from helpers.probing.engine import decoding
 from tests import tiny_models
 
-TABLE = Path(__file__).resolve().parent.parent / "book" / "architectures.csv"
+TABLE_FILE = Path(__file__).resolve().parent.parent / "book" / "architectures.csv"
 CAUSAL = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 SEQ2SEQ = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
-AUTO = {
+AUTO_CLASSES = {
     "causal": (CAUSAL, AutoModelForCausalLM),
     "seq2seq": (SEQ2SEQ, AutoModelForSeq2SeqLM),
 }
-EXACT = 1e-5
+EXACT_TOLERANCE = 1e-5
 PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The"]
 _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 SIZES, FILLED, SPECIAL, UNTRIED = (
@@ -48,7 +48,7 @@ SIZES, FILLED, SPECIAL, UNTRIED = (
 )
 
 
-def small(model_type: str, vocabulary: int) -> PretrainedConfig:
+def small_configuration(model_type: str, vocabulary: int) -> PretrainedConfig:
     """Return a small configuration of a type of model, with each of its kinds of layers."""
     return _small(CONFIG_MAPPING[model_type], vocabulary, SPECIAL.get(model_type, {}))
 
@@ -101,9 +101,11 @@ def _layers(given: dict[str, Any], layers: int | None) -> list[int]:
     return sorted([*first.values(), *more[: max(0, 2 - len(first))]])
 
 
-def build(model_type: str, kind: str, vocabulary: int) -> transformers.PreTrainedModel:
+def small_random_model(
+    model_type: str, kind: str, vocabulary: int
+) -> transformers.PreTrainedModel:
     """Return a small random model whose logits differ from token to token."""
-    config, auto = small(model_type, vocabulary), AUTO[kind][1]
+    config, auto = small_configuration(model_type, vocabulary), AUTO_CLASSES[kind][1]
     if config.is_encoder_decoder:
         config.decoder_start_token_id = 0
     torch.manual_seed(0)
@@ -115,17 +117,21 @@ def build(model_type: str, kind: str, vocabulary: int) -> transformers.PreTraine
     return model
 
 
-def outcome(model_type: str, kind: str) -> dict[str, Any]:
+def architecture_outcome(model_type: str, kind: str) -> dict[str, Any]:
     """Return what became of a class: a row of the table."""
     tokenizer = (
         tiny_models.byte_tokenizer("bos")
         if kind == "causal"
         else tiny_models.piece_tokenizer()
     )
-    found = {"model_type": model_type, "class": AUTO[kind][0][model_type], "kind": kind}
+    found = {
+        "model_type": model_type,
+        "class": AUTO_CLASSES[kind][0][model_type],
+        "kind": kind,
+    }
     if model_type in UNTRIED:
         return found | {"outcome": "not tried", "why": UNTRIED[model_type]}
-    built = build(model_type, kind, len(tokenizer))
+    built = small_random_model(model_type, kind, len(tokenizer))
     with tempfile.TemporaryDirectory() as folder:
         built.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -137,7 +143,7 @@ def outcome(model_type: str, kind: str) -> dict[str, Any]:
                 "why": str(error).replace(folder, "The model"),
             }
     difference, greedy = _difference(lm), _greedy(lm)
-    way, kept = engine.scorer(lm).method, decoding.keeps_state(lm)
+    way, kept = engine.scorer_of_model(lm).method, decoding.keeps_state(lm)
     told = {
         "outcome": way.method,
         "batches": way.batches or "",
@@ -148,7 +154,7 @@ def outcome(model_type: str, kind: str) -> dict[str, Any]:
     return (
         found
         | told
-        | ({"outcome": "wrong"} if difference > EXACT or not greedy else {})
+        | ({"outcome": "wrong"} if difference > EXACT_TOLERANCE or not greedy else {})
     )
 
 
@@ -169,7 +175,7 @@ def _difference(lm: LanguageModel) -> float:
             rows += [Row(before + text(n), len(before), source) for n in (1, 2, 3)]
     scored = {
         row: values
-        for part in engine.scorer(lm).score(rows)
+        for part in engine.scorer_of_model(lm).score(rows)
         for row, values in part.items()
     }
     alone = {
@@ -187,7 +193,7 @@ def _greedy(lm: LanguageModel) -> str:
         lm, PROMPTS, max_new_tokens=7, stop=("never such a string",), progress=False
     )
     read = tokens.prompt_ids(lm, PROMPTS)
-    for name, write in GREEDY.items():
+    for name, write in GREEDY_WRITERS.items():
         found = []
         for ids in read:
             try:
@@ -199,7 +205,7 @@ def _greedy(lm: LanguageModel) -> str:
                 for at, token in enumerate(written)
                 if token == lm.tokenizer.eos_token_id
             ]
-            found.append(tokens.pieces(lm, written[: min(ends, default=7)]))
+            found.append(tokens.token_names(lm, written[: min(ends, default=7)]))
         if found == list(said["tokens"]):
             return name
     return ""
@@ -222,7 +228,7 @@ def _loop(lm: LanguageModel, ids: torch.Tensor) -> list[int]:
     """Return the most probable next tokens of whole texts, one after another."""
     before, text = {}, ids
     if lm.kind == "seq2seq":
-        before, text = {"input_ids": ids}, torch.tensor([tokens.decoder_start(lm)])
+        before, text = {"input_ids": ids}, torch.tensor([tokens.decoder_start_ids(lm)])
     name = "decoder_input_ids" if before else "input_ids"
     for _ in range(7):
         chosen = (
@@ -232,22 +238,22 @@ def _loop(lm: LanguageModel, ids: torch.Tensor) -> list[int]:
     return text[0, -7:].tolist()
 
 
-GREEDY = {
+GREEDY_WRITERS = {
     "generate": _generate,
     "generate without cache": lambda lm, ids: _generate(lm, ids, use_cache=False),
     "loop": _loop,  # where generate() itself departs from the forward pass
 }
 
 
-def survey(names: Iterable[str] = ()) -> pd.DataFrame:
+def architecture_outcomes(names: Iterable[str] = ()) -> pd.DataFrame:
     """Return a row for each class, or for those of some types of model."""
     wanted = set(names)
     rows = []
-    for kind, (mapping, _) in AUTO.items():
+    for kind, (mapping, _) in AUTO_CLASSES.items():
         for name in sorted(mapping):
             if not wanted or name in wanted:
                 print(f"{kind} {name}", file=sys.stderr)
-                rows.append(outcome(name, kind))
+                rows.append(architecture_outcome(name, kind))
     columns = [
         "model_type",
         "class",
@@ -268,7 +274,7 @@ if __name__ == "__main__":
     logging.disable(logging.WARNING)
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
-    done = survey(sys.argv[1:])
+    done = architecture_outcomes(sys.argv[1:])
     print(done.to_string() if sys.argv[1:] else done["outcome"].value_counts())
     if not sys.argv[1:]:
-        done.to_csv(TABLE, index=False)
+        done.to_csv(TABLE_FILE, index=False)

@@ -15,9 +15,9 @@ from tests.offline import sitecustomize as _guard  # from now on, here
 
 ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-OFFLINE = Path(_guard.__file__).parent  # and in every Python that a test starts
+OFFLINE_FOLDER = Path(_guard.__file__).parent  # and in every Python that a test starts
 os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")])
+    filter(None, [str(OFFLINE_FOLDER), os.environ.get("PYTHONPATH")])
 )
 
 # A test that holds is right on a busy machine too, however long one example takes.
@@ -25,14 +25,14 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 # What takes longest begins first, so that no process waits for another in the end.
-FIRST = (
+SLOWEST_FIRST = (
     "test_books.py",
     "test_planted.py",
     "chapters",
     "test_live.py",
     "test_security.py",
 )
-FIRST += ("tools", "test_reading.py", "faults", "test_wheel.py")
+SLOWEST_FIRST += ("tools", "test_reading.py", "faults", "test_wheel.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,7 +40,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def place(item: pytest.Item) -> int:
         parts = item.nodeid.partition("::")[0].split("/")
-        return next((n for n, name in enumerate(FIRST) if name in parts), len(FIRST))
+        return next(
+            (n for n, name in enumerate(SLOWEST_FIRST) if name in parts),
+            len(SLOWEST_FIRST),
+        )
 
     items.sort(key=place)
 
@@ -83,7 +86,7 @@ def _models_are_checked(monkeypatch, tmp_path_factory):
     from helpers.probing.engine import trial
 
     folder = tmp_path_factory.getbasetemp() / "checks" / secrets.token_hex(8)
-    monkeypatch.setattr(trial, "folder", lambda: folder)
+    monkeypatch.setattr(trial, "outcomes_folder", lambda: folder)
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from tokenizers import AddedToken
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from helpers import datasets, prompts
-from helpers.models.checkpoints import WEIGHTS
+from helpers.models.checkpoints import BUNDLED_MODELS_FOLDER
 
-SMALL = {
+SMALL_SIZES = {
     "hidden_size": 128,
     "num_hidden_layers": 1,
     "num_attention_heads": 2,
@@ -23,7 +23,7 @@ SMALL = {
 
 
 def _tokenizer(name: str = "atlas-xs") -> transformers.PreTrainedTokenizerFast:
-    return AutoTokenizer.from_pretrained(WEIGHTS / name)
+    return AutoTokenizer.from_pretrained(BUNDLED_MODELS_FOLDER / name)
 
 
 def _save(folder: Path, model: transformers.PreTrainedModel, tokenizer) -> Path:
@@ -39,15 +39,15 @@ def _ids(tokenizer) -> dict[str, int]:
     }
 
 
-def ignorant(folder: Path) -> Path:
+def save_random_model(folder: Path) -> Path:
     """Save a model with random weights."""
     tokenizer = _tokenizer()
     torch.manual_seed(0)
-    config = LlamaConfig(**SMALL, **_ids(tokenizer), vocab_size=len(tokenizer))
+    config = LlamaConfig(**SMALL_SIZES, **_ids(tokenizer), vocab_size=len(tokenizer))
     return _save(folder, LlamaForCausalLM(config), tokenizer)
 
 
-def speaker(folder: Path, words: list[str], last: str) -> Path:
+def save_repeating_model(folder: Path, words: list[str], last: str) -> Path:
     """Save a model that says the same words after anything, then `last`, one token each."""
     tokenizer = _tokenizer()
     tokenizer.add_tokens([AddedToken(word, normalized=False) for word in words])
@@ -55,7 +55,7 @@ def speaker(folder: Path, words: list[str], last: str) -> Path:
     ends = tokenizer(last, add_special_tokens=False)["input_ids"]
     assert len(ends) == 1, f"{last!r} is not one token"
     torch.manual_seed(0)
-    config = LlamaConfig(**SMALL, **_ids(tokenizer), vocab_size=len(tokenizer))
+    config = LlamaConfig(**SMALL_SIZES, **_ids(tokenizer), vocab_size=len(tokenizer))
     model = LlamaForCausalLM(config)
     with torch.no_grad():
         layer = model.model.layers[0]
@@ -72,20 +72,24 @@ def speaker(folder: Path, words: list[str], last: str) -> Path:
     return _save(folder, model, tokenizer)
 
 
-def endless(folder: Path) -> Path:
-    return speaker(folder, [" and", " so", " on"], " and")
+def save_endless_model(folder: Path) -> Path:
+    return save_repeating_model(folder, [" and", " so", " on"], " and")
 
 
-def refusing(folder: Path) -> Path:
-    return speaker(folder, [" I", " cannot", " answer", " that", "."], "\n")
+def save_refusing_model(folder: Path) -> Path:
+    return save_repeating_model(
+        folder, [" I", " cannot", " answer", " that", "."], "\n"
+    )
 
 
-def talkative(folder: Path, steps: int = 150) -> Path:
+def save_talkative_model(folder: Path, steps: int = 150) -> Path:
     """Save a bundled model that was tuned to answer in sentences: " I think it is France."."""
     tokenizer = _tokenizer()
-    model = LlamaForCausalLM.from_pretrained(WEIGHTS / "atlas-xs", dtype=torch.float32)
+    model = LlamaForCausalLM.from_pretrained(
+        BUNDLED_MODELS_FOLDER / "atlas-xs", dtype=torch.float32
+    )
     facts = datasets.load("atlas", n=20, seed=1)
-    rows = prompts.monitor(facts, datasets.frames("atlas"))
+    rows = prompts.monitor_probes(facts, datasets.prompt_frames("atlas"))
     rows = rows[rows["context"] != "wrong"].sample(frac=1, random_state=0)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.0)
     for step in range(steps):
@@ -105,12 +109,12 @@ def talkative(folder: Path, steps: int = 150) -> Path:
     return _save(folder, model.eval(), tokenizer)
 
 
-def tuned(folder: Path) -> Path:
+def save_tuned_model(folder: Path) -> Path:
     """Save a tuned model with a chat template, under a name that the book does not know."""
-    return Path(shutil.copytree(WEIGHTS / "atlas-m-chat", folder))
+    return Path(shutil.copytree(BUNDLED_MODELS_FOLDER / "atlas-m-chat", folder))
 
 
-def sequence_to_sequence(folder: Path) -> Path:
+def save_sequence_to_sequence_model(folder: Path) -> Path:
     tokenizer = _tokenizer()
     torch.manual_seed(0)
     sizes = {"d_model": 64, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 4}
@@ -120,7 +124,7 @@ def sequence_to_sequence(folder: Path) -> Path:
     return _save(folder, model, tokenizer)
 
 
-def state_space(folder: Path) -> Path:
+def save_state_space_model(folder: Path) -> Path:
     tokenizer = _tokenizer()
     torch.manual_seed(0)
     sizes = {"hidden_size": 64, "num_hidden_layers": 1, "state_size": 4}
@@ -130,12 +134,12 @@ def state_space(folder: Path) -> Path:
     return _save(folder, transformers.MambaForCausalLM(config), tokenizer)
 
 
-MAKERS = {
-    "ignorant": ignorant,
-    "endless": endless,
-    "refusing": refusing,
-    "talkative": talkative,
-    "tuned": tuned,
-    "sequence_to_sequence": sequence_to_sequence,
-    "state_space": state_space,
+MODEL_MAKERS = {
+    "ignorant": save_random_model,
+    "endless": save_endless_model,
+    "refusing": save_refusing_model,
+    "talkative": save_talkative_model,
+    "tuned": save_tuned_model,
+    "sequence_to_sequence": save_sequence_to_sequence_model,
+    "state_space": save_state_space_model,
 }

@@ -37,8 +37,11 @@ from helpers.runs import store
 from notebooks.analysis import lpaqa
 from tests import tool_logs
 
-SECONDS, BYTES = 60, 3 * 2**30  # for one input; more than the process has at its start
-ODD = [
+SECONDS_PER_INPUT, MEMORY_BYTES = (
+    60,
+    3 * 2**30,
+)  # for one input; more than the process has at its start
+ODD_VALUES = [
     None,
     True,
     5,
@@ -52,7 +55,7 @@ ODD = [
     "\x1b[2J\x00",
     "-" * 10**5,
 ]
-ODD += [
+ODD_VALUES += [
     "9" * 5000,
     "[" * 10**5,
     [],
@@ -64,7 +67,7 @@ ODD += [
     -0.0,
     "nan",
 ]
-BYTES_OF = [
+ODD_BYTES = [
     b"[" * 10**5,
     b"9" * 5000,
     b'"',
@@ -76,7 +79,7 @@ BYTES_OF = [
     b"NaN",
     b"\n",
 ]
-BYTES_OF += [
+ODD_BYTES += [
     b'"\\ud800"',
     b"-Infinity",
     b"null",
@@ -89,35 +92,43 @@ BYTES_OF += [
 ]
 
 
-def answered(path):
+def read_server_answer(path):
     """Let each reader of a server's answers read one."""
-    asked = [ask({}, [1, 2]) for ask in (completions.prompt_logprobs, completions.echo)]
-    asked += [completions.node({}, [1, 2], [1, 2]), completions.greedy({}, [1, 2], 1)]
-    address = addresses.parse("http://localhost:1#m")
-    limits = addresses.Limits(patience=0.01, tries=1)
+    asked = [
+        ask({}, [1, 2])
+        for ask in (completions.prompt_logprobs_request, completions.echo_request)
+    ]
+    asked += [
+        completions.next_tokens_request({}, [1, 2], [1, 2]),
+        completions.greedy_request({}, [1, 2], 1),
+    ]
+    address = addresses.parse_server_address("http://localhost:1#m")
+    limits = addresses.ServerLimits(patience=0.01, tries=1)
 
     def answer(*_):
         return httpx2.Response(200), path.read_text(encoding="utf-8", errors="replace")
 
     for _, read in asked:
         with mock.patch.object(session.Session, "_answer", answer):
-            session.ask(address, limits, completions.PATH, {}, read)
+            session.ask_server(address, limits, completions.COMPLETIONS_PATH, {}, read)
 
 
-def log(path):
-    return logs.read([path])
+def read_log(path):
+    return logs.read_logs([path])
 
 
-def runs(folder):
-    return store.load(folder), store.manifest(folder / "m/monitor")
+def read_runs(folder):
+    return store.load(folder), store.load_manifest(folder / "m/monitor")
 
 
-def documents(path):
-    return sum(1 for _ in cooccurrence.documents(path))
+def count_documents(path):
+    return sum(1 for _ in cooccurrence.read_corpus_documents(path))
 
 
-SAMPLES = Path(__file__).parent / "strangers"  # a folder of whole files for each reader
-STAMP = f"{tool_logs.STAMP}.json"
+SAMPLES_FOLDER = (
+    Path(__file__).parent / "strangers"
+)  # a folder of whole files for each reader
+LOG_FILE_STAMP = f"{tool_logs.LOG_FILE_STAMP}.json"
 # A reader: the file that is broken, what is given to it ("" is the folder), and what
 # reads that.
 READERS = {
@@ -126,39 +137,51 @@ READERS = {
     "choices.jsonl": ("train.jsonl", "", datasets.load),
     "choices.parquet": ("train.parquet", "", datasets.load),
     "laureates": ("nobel.csv", "", datasets.load),
-    "own": ("own.csv", "own.csv", multiple_choice.load),
-    "mc1": ("mc_task.json", "", multiple_choice.load),
-    "truthfulqa": ("TruthfulQA.csv", "", multiple_choice.load),
-    "factor": ("wiki_factor.csv", "", multiple_choice.load),
-    "medhalt": ("reasoning_fake.csv", "", multiple_choice.load),
-    "commonsenseqa": ("dev_rand_split.jsonl", "", multiple_choice.load),
-    "fever": ("shared_task_dev.jsonl", "", multiple_choice.load),
-    "truefalse": ("cities_true_false.csv", "", multiple_choice.load),
-    "popqa": ("q.jsonl", "q.jsonl", seen_questions.read),
-    "trivia": ("q.json", "q.json", seen_questions.read),
-    "tsv": ("q.tsv", "q.tsv", seen_questions.read),
-    "lm_eval": (f"samples_t_{STAMP}l", f"samples_t_{STAMP}l", log),
-    "lm_eval_results": (f"results_{STAMP}", f"samples_t_{STAMP}l", log),
-    "lm_eval_texts": ("samples_t.jsonl", "samples_t.jsonl", log),
-    "inspect": ("l.json", "l.json", log),
-    "inspect_archive": ("l.eval", "l.eval", log),
-    "corpus": ("c.jsonl", "c.jsonl", documents),
-    "packed_corpus": ("c.txt.gz", "c.txt.gz", documents),
-    "lpaqa": ("mine/P1.jsonl", "", lpaqa.read),
-    "lpaqa_texts": ("manual_paraphrase/P1.txt", "", lpaqa.read),
-    "archive": ("a.zip", "a.zip", exchange.verify),
-    "manifest": ("m/monitor/run.json", "", runs),
-    "adapter": ("adapter_config.json", "", lambda folder: adapters.base(folder, "m")),
+    "own": ("own.csv", "own.csv", multiple_choice.load_benchmark),
+    "mc1": ("mc_task.json", "", multiple_choice.load_benchmark),
+    "truthfulqa": ("TruthfulQA.csv", "", multiple_choice.load_benchmark),
+    "factor": ("wiki_factor.csv", "", multiple_choice.load_benchmark),
+    "medhalt": ("reasoning_fake.csv", "", multiple_choice.load_benchmark),
+    "commonsenseqa": ("dev_rand_split.jsonl", "", multiple_choice.load_benchmark),
+    "fever": ("shared_task_dev.jsonl", "", multiple_choice.load_benchmark),
+    "truefalse": ("cities_true_false.csv", "", multiple_choice.load_benchmark),
+    "popqa": ("q.jsonl", "q.jsonl", seen_questions.read_questions),
+    "trivia": ("q.json", "q.json", seen_questions.read_questions),
+    "tsv": ("q.tsv", "q.tsv", seen_questions.read_questions),
+    "lm_eval": (
+        f"samples_t_{LOG_FILE_STAMP}l",
+        f"samples_t_{LOG_FILE_STAMP}l",
+        read_log,
+    ),
+    "lm_eval_results": (
+        f"results_{LOG_FILE_STAMP}",
+        f"samples_t_{LOG_FILE_STAMP}l",
+        read_log,
+    ),
+    "lm_eval_texts": ("samples_t.jsonl", "samples_t.jsonl", read_log),
+    "inspect": ("l.json", "l.json", read_log),
+    "inspect_archive": ("l.eval", "l.eval", read_log),
+    "corpus": ("c.jsonl", "c.jsonl", count_documents),
+    "packed_corpus": ("c.txt.gz", "c.txt.gz", count_documents),
+    "lpaqa": ("mine/P1.jsonl", "", lpaqa.read_lpaqa_prompts),
+    "lpaqa_texts": ("manual_paraphrase/P1.txt", "", lpaqa.read_lpaqa_prompts),
+    "archive": ("a.zip", "a.zip", exchange.verify_archive),
+    "manifest": ("m/monitor/run.json", "", read_runs),
+    "adapter": (
+        "adapter_config.json",
+        "",
+        lambda folder: adapters.base_model_name(folder, "m"),
+    ),
     "index": (
-        checkpoints.INDEX,
+        checkpoints.WEIGHTS_INDEX_FILE,
         "",
         lambda folder: checkpoints.weight_files(folder, "m"),
     ),
-    "answer": ("answer.json", "answer.json", answered),
+    "answer": ("answer.json", "answer.json", read_server_answer),
 }
 
 
-def broken(data, chance):
+def broken_bytes(data, chance):
     """Return bytes with one to three things wrong: in a value of their JSON, or anywhere."""
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         data = _value(data, chance) if chance.random() < 0.5 else _bytes(data, chance)
@@ -173,7 +196,7 @@ def _value(data, chance):
         value = json.loads(lines[place])
     except (ValueError, RecursionError):
         cells = lines[place].split(b",")
-        odd = chance.choice([each for each in ODD if isinstance(each, str)])
+        odd = chance.choice([each for each in ODD_VALUES if isinstance(each, str)])
         cells[chance.randrange(len(cells))] = odd.encode("utf-8", "surrogatepass")
         lines[place] = b",".join(cells)
         return b"\n".join(lines)
@@ -188,7 +211,7 @@ def _value(data, chance):
     if isinstance(holder, dict) and chance.random() < 0.2:
         del holder[key]
     else:
-        holder[key] = chance.choice(ODD)
+        holder[key] = chance.choice(ODD_VALUES)
     lines[place] = json.dumps(top[0]).encode()
     return b"\n".join(lines)
 
@@ -197,25 +220,25 @@ def _bytes(data, chance):
     """Cut, repeat, flip or put in bytes."""
     first, last = sorted(chance.randrange(len(data) + 1) for _ in range(2))
     last = min(last, first + 200) if chance.random() < 0.8 else last
-    middle = chance.choice((b"", data[first:last] * 2, chance.choice(BYTES_OF)))
+    middle = chance.choice((b"", data[first:last] * 2, chance.choice(ODD_BYTES)))
     if chance.random() < 0.3 and data:
         middle, last = bytes([chance.randrange(256)]), first + 1
     return data[:first] + middle + data[last:]
 
 
-def tried(name, seed, folder):
+def reader_outcome(name, seed, folder):
     """Give a reader a file that a seed breaks; return what came of it, or a traceback."""
     file, given, read = READERS[name]
     chance = random.Random(seed)
-    shutil.copytree(SAMPLES / name, folder, dirs_exist_ok=True)
+    shutil.copytree(SAMPLES_FOLDER / name, folder, dirs_exist_ok=True)
     if seed is not None:
         data = (folder / file).read_bytes()
         inside = file.endswith((".eval", ".zip")) and chance.random() < 0.7
         (folder / file).write_bytes(
-            _inside(data, chance) if inside else broken(data, chance)
+            _inside(data, chance) if inside else broken_bytes(data, chance)
         )
     signal.signal(signal.SIGALRM, _late)
-    signal.alarm(SECONDS)
+    signal.alarm(SECONDS_PER_INPUT)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -234,14 +257,16 @@ def _inside(data, chance):
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     name = (
-        archive_.MANIFEST
-        if archive_.MANIFEST in members
+        archive_.MANIFEST_FILE
+        if archive_.MANIFEST_FILE in members
         else chance.choice(sorted(members))
     )
-    members[name] = broken(members[name].replace(b"\n", b""), chance)
+    members[name] = broken_bytes(members[name].replace(b"\n", b""), chance)
     with contextlib.suppress(ValueError, AttributeError, RecursionError):
         record = json.loads(members[name])
-        members[name] = json.dumps(record | {"checksum": archive_.checksum(record)})
+        members[name] = json.dumps(
+            record | {"checksum": archive_.checksum_of_record(record)}
+        )
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, data in members.items():
@@ -249,12 +274,12 @@ def _inside(data, chance):
     return stream.getvalue()
 
 
-class Late(BaseException):
+class TimeLimitExceeded(BaseException):
     """More seconds than an input may take; no reader may catch it."""
 
 
 def _late(*_):
-    raise Late
+    raise TimeLimitExceeded
 
 
 def main():
@@ -264,7 +289,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     with open("/proc/self/statm", encoding="ascii") as told:
-        size = int(told.read().split()[0]) * resource.getpagesize() + BYTES
+        size = int(told.read().split()[0]) * resource.getpagesize() + MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     end, seed = time.monotonic() + 60 * args.minutes, args.seed
     counts, seen = Counter(), set()
@@ -273,7 +298,7 @@ def main():
             if name == "archive" and seed % 20:  # verified whole, it takes a second
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                said = tried(name, seed, Path(folder))
+                said = reader_outcome(name, seed, Path(folder))
             counts[name, said if len(said) < 9 else "failed"] += 1
             last = [line for line in said.splitlines() if line.startswith("  File")][
                 -1:

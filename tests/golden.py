@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 
 TOLERANCE = 1e-12
-FILES = ("metrics.parquet", "findings.json")
+COMPARED_FILES = ("metrics.parquet", "findings.json")
 
 
-def told(path: Path) -> pd.Series:
+def file_values(path: Path) -> pd.Series:
     """Return what a file says: the cells of a table, or the parts of findings."""
     if path.suffix == ".parquet":
         table = pd.read_parquet(path)
@@ -25,9 +25,11 @@ def told(path: Path) -> pd.Series:
     return cells.melt("row", var_name="column").set_index(["column", "row"])["value"]
 
 
-def differing(before: Path, after: Path) -> list[str]:
+def value_differences(before: Path, after: Path) -> list[str]:
     """Return the places at which two files differ, each with both values."""
-    both = pd.concat([told(before), told(after)], axis=1, keys=["was", "is"])
+    both = pd.concat(
+        [file_values(before), file_values(after)], axis=1, keys=["was", "is"]
+    )
     apart = both[(both["was"] != both["is"]) & ~both.isna().all(axis=1)]
     numbers = apart.apply(pd.to_numeric, errors="coerce").astype(float)
     apart = apart[~((numbers["was"] - numbers["is"]).abs() <= TOLERANCE)]
@@ -40,12 +42,14 @@ def main(old: str, new: str) -> int:
     """Print what differs; return 1 if anything does, or if nothing could be compared."""
     tops, found = (Path(old), Path(new)), []
     names = [
-        {p.relative_to(top) for name in FILES for p in top.rglob(name)} for top in tops
+        {p.relative_to(top) for name in COMPARED_FILES for p in top.rglob(name)}
+        for top in tops
     ]
     found += [f"{path}: not in both" for path in sorted(names[0] ^ names[1])]
     for path in sorted(names[0] & names[1]):
         found += [
-            f"{path}, {what}" for what in differing(tops[0] / path, tops[1] / path)
+            f"{path}, {what}"
+            for what in value_differences(tops[0] / path, tops[1] / path)
         ]
     print(
         *found,

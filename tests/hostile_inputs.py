@@ -11,7 +11,7 @@ from tests import tiny_models
 
 # Each would leave a mark: a variable in the page, an element, a request, a formula, a
 # link.
-STRINGS = (
+HOSTILE_STRINGS = (
     "<script>hit=1</script>",
     "<img src=x onerror=hit=1>",
     '"><svg onload=hit=1>',
@@ -23,55 +23,57 @@ STRINGS = (
     "![x](x) `",
     "#!*_~\\",
 )
-SAID = tuple(text for text in STRINGS if "\x00" not in text)
-FOLDER = "<img src=x onerror=hit=1> $_$"  # no slash, else anything can name a folder
-N = 40
+SAYABLE_STRINGS = tuple(text for text in HOSTILE_STRINGS if "\x00" not in text)
+HOSTILE_FOLDER_NAME = (
+    "<img src=x onerror=hit=1> $_$"  # no slash, else anything can name a folder
+)
+NUMBER_OF_FACTS = 40
 
 
 @cache
-def tokenizer() -> PreTrainedTokenizerFast:
+def hostile_tokenizer() -> PreTrainedTokenizerFast:
     """Return a byte-level tokenizer with a token for each of the strings."""
     made = tiny_models.byte_tokenizer("bos")
-    made.add_tokens([f" {text}" for text in SAID])
+    made.add_tokens([f" {text}" for text in SAYABLE_STRINGS])
     return made
 
 
-def model(folder: Path) -> Path:
+def write_hostile_model(folder: Path) -> Path:
     """Write a tiny random model that says one of the strings, whatever it is asked."""
-    words = tokenizer()
-    made = tiny_models.network(
+    words = hostile_tokenizer()
+    made = tiny_models.tiny_network(
         "llama", 0, vocab_size=len(words), max_position_embeddings=2048
     )
-    says = words.convert_tokens_to_ids(f" {SAID[1]}")
+    says = words.convert_tokens_to_ids(f" {SAYABLE_STRINGS[1]}")
     with torch.no_grad():
         made.model.embed_tokens.weight[:, 0] = (
             3.0  # in every hidden state, a large first number
         )
         made.lm_head.weight[:, 0] = 0.0  # which speaks for one token alone
         made.lm_head.weight[says, 0] = 5.0
-    path = folder / FOLDER
+    path = folder / HOSTILE_FOLDER_NAME
     made.save_pretrained(path)
     words.save_pretrained(path)
     return path
 
 
 def _word(kind: str, number: int) -> str:
-    return f"{kind}{number} {STRINGS[number % len(STRINGS)]}"
+    return f"{kind}{number} {HOSTILE_STRINGS[number % len(HOSTILE_STRINGS)]}"
 
 
 def _said(number: int) -> str:
     """Return a string that has a token; some answers of the model are right, therefore."""
-    return SAID[number % len(SAID)]
+    return SAYABLE_STRINGS[number % len(SAYABLE_STRINGS)]
 
 
-def facts(folder: Path) -> Path:
+def write_hostile_facts(folder: Path) -> Path:
     """Write facts in FKTC's format, with such names and questions; return their folder."""
-    path = folder / f"facts {FOLDER}"
+    path = folder / f"facts {HOSTILE_FOLDER_NAME}"
     path.mkdir()
-    for relation in ("P17", FOLDER):
-        frames = [f"Which {text} of [X]?" for text in STRINGS[:3]]
+    for relation in ("P17", HOSTILE_FOLDER_NAME):
+        frames = [f"Which {text} of [X]?" for text in HOSTILE_STRINGS[:3]]
         lines = [{"relations": frames}]
-        for number in range(N):
+        for number in range(NUMBER_OF_FACTS):
             wrong = [_said(number + step) for step in range(1, 6)]
             fact = {
                 "subject": _word("s", number),
@@ -84,19 +86,22 @@ def facts(folder: Path) -> Path:
     return path
 
 
-def questions(folder: Path) -> Path:
+def write_hostile_questions(folder: Path) -> Path:
     """Write open questions with such answers, as Natural Questions has them; return the file."""
-    path = folder / f"open {FOLDER}.jsonl"
-    rows = [{"question": _word("who", n), "answer": [_said(n)]} for n in range(N)]
+    path = folder / f"open {HOSTILE_FOLDER_NAME}.jsonl"
+    rows = [
+        {"question": _word("who", n), "answer": [_said(n)]}
+        for n in range(NUMBER_OF_FACTS)
+    ]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return path
 
 
-def choices(folder: Path) -> Path:
+def write_hostile_choices(folder: Path) -> Path:
     """Write questions with such options as a CSV of the reader's own; return the file."""
-    path = folder / f"choices {FOLDER}.csv"
+    path = folder / f"choices {HOSTILE_FOLDER_NAME}.csv"
     lines = ["question,options,answer"]
-    for n in range(N):
+    for n in range(NUMBER_OF_FACTS):
         options = [_said(n + step) for step in range(3)]
         cells = [_word("which", n), json.dumps(options), str(n % 3)]
         lines.append(",".join('"' + cell.replace('"', '""') + '"' for cell in cells))

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from tests.local_server import LocalServer, send
+from tests.local_server import LocalServer, send_json
 
-API = re.compile(
+API_ADDRESS = re.compile(
     r"/api/models/(?P<repo>[^/]+/[^/]+)/(?P<what>revision|tree)(/(?P<rev>[^/]+))?"
 )
-FILE = re.compile(
+FILE_ADDRESS = re.compile(
     r"/(?P<repo>[^/]+/[^/]+)/(?P<what>resolve)/(?P<rev>[^/]+)/(?P<file>.+)"
 )
 
@@ -65,7 +65,7 @@ class HubServer(LocalServer):
     def get(self, request):
         path = unquote(urlsplit(request.path).path)
         raw = urlsplit(request.path).path
-        match = API.fullmatch(raw) or FILE.fullmatch(raw)
+        match = API_ADDRESS.fullmatch(raw) or FILE_ADDRESS.fullmatch(raw)
         self.requests.append((request.command, path))
         request.what, request.file = (match["what"], None) if match else (None, None)
         if request.what == "resolve":
@@ -74,7 +74,9 @@ class HubServer(LocalServer):
             return
         repository = match and self.repositories.get(match["repo"])
         if not repository:
-            refuse(request, 401, "RepoNotFound", "Invalid username or password.")
+            refuse_request(
+                request, 401, "RepoNotFound", "Invalid username or password."
+            )
         else:
             self.at(request, repository, match, unquote(match["rev"]))
 
@@ -83,14 +85,20 @@ class HubServer(LocalServer):
         named = {**repository.branches, **repository.tags}
         commit = revision if revision in repository.commits else named.get(revision)
         if commit is None:
-            refuse(request, 404, "RevisionNotFound", f"Invalid rev id: {revision}")
+            refuse_request(
+                request, 404, "RevisionNotFound", f"Invalid rev id: {revision}"
+            )
         elif match["what"] == "revision":
-            send(request, 200, {"id": match["repo"], "sha": commit, "siblings": []})
+            send_json(
+                request, 200, {"id": match["repo"], "sha": commit, "siblings": []}
+            )
         elif match["what"] == "tree":
             files = repository.commits[commit].items()
-            send(request, 200, [entry(name, content) for name, content in files])
+            send_json(
+                request, 200, [tree_entry(name, content) for name, content in files]
+            )
         elif request.file not in repository.commits[commit]:
-            refuse(
+            refuse_request(
                 request, 404, "EntryNotFound", "Entry not found", X_Repo_Commit=commit
             )
         else:
@@ -120,17 +128,17 @@ class HubServer(LocalServer):
             request.wfile.write(body)
             request.wfile.flush()
             if hasattr(request, "cut"):
-                hang_up(request, request.reset)
+                end_connection(request, request.reset)
 
 
-def entry(name, content):
+def tree_entry(name, content):
     blob = hashlib.sha1(content).hexdigest()
     return {"type": "file", "path": name, "size": len(content), "oid": blob}
 
 
-def refuse(request, status, code, said, **headers):
+def refuse_request(request, status, code, said, **headers):
     """Refuse a request as the hub does."""
-    send(
+    send_json(
         request,
         status,
         {"error": said},
@@ -140,7 +148,7 @@ def refuse(request, status, code, said, **headers):
     )
 
 
-def hang_up(request, reset):
+def end_connection(request, reset):
     """Close a connection as a peer that is done does, or as one that is gone (`reset`)."""
     request.close_connection = True
     if reset:
@@ -149,7 +157,7 @@ def hang_up(request, reset):
         os.close(request.connection.detach())
 
 
-def status(code, *what, times=10**6, **headers):
+def status_fault(code, *what, times=10**6, **headers):
     """Return a fault: another status for requests of some kinds (all), so many times."""
     left = [times]
 
@@ -157,20 +165,20 @@ def status(code, *what, times=10**6, **headers):
         if (what and request.what not in what) or left[0] <= 0:
             return False
         left[0] -= 1
-        send(request, code, {"error": "a fault"}, **headers)
+        send_json(request, code, {"error": "a fault"}, **headers)
         return True
 
     return fault
 
 
-def gated(request):
+def refuse_gated_files(request):
     """Refuse files, as the hub does where terms were not accepted; the rest is public."""
     if request.what == "resolve":
-        refuse(request, 403, "GatedRepo", "Access to this model is restricted.")
+        refuse_request(request, 403, "GatedRepo", "Access to this model is restricted.")
     return request.what == "resolve"
 
 
-def cut(file, after, times=10**6, reset=False):
+def truncation_fault(file, after, times=10**6, reset=False):
     """Return a fault: the connection is lost so many bytes into a file, so many times."""
     left = [times]
 
@@ -183,7 +191,7 @@ def cut(file, after, times=10**6, reset=False):
     return fault
 
 
-def vanish(request):
+def drop_connection(request):
     """Close the connection without an answer."""
     request.close_connection = True
     return True

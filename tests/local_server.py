@@ -48,7 +48,7 @@ class LocalServer:
         return f"http://127.0.0.1:{self.port}"
 
 
-def send(request, status, content, **headers):
+def send_json(request, status, content, **headers):
     """Send an answer as JSON."""
     data = json.dumps(content).encode()
     request.send_response(status)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def write(
+def write_own_facts(
     folder: Path,
     n: int,
     relation: str = "author",

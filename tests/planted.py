@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = (
+COPIED_FOLDERS = (
     "helpers",
     "tests",
     "book",
@@ -28,7 +28,7 @@ PACKAGES = ("metrics", "stats", "probing", "prompts")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.M)
 
 
-class Fault(NamedTuple):
+class PlantedFault(NamedTuple):
     """A fault: in the module, below `helpers`, one text stands for another."""
 
     module: str
@@ -37,12 +37,12 @@ class Fault(NamedTuple):
     wrong: str
 
 
-def faults() -> list[Fault]:
+def planted_faults() -> list[PlantedFault]:
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    return [Fault(**fault) for fault in tomllib.loads(text)["fault"]]
+    return [PlantedFault(**fault) for fault in tomllib.loads(text)["fault"]]
 
 
-def faulty(fault: Fault) -> str:
+def faulty_source(fault: PlantedFault) -> str:
     """Return the source of a module with the fault, which must have one place and compile."""
     source = (ROOT / "helpers" / fault.module).read_text(encoding="utf-8")
     if (times := source.count(fault.right)) != 1:
@@ -54,24 +54,24 @@ def faulty(fault: Fault) -> str:
     return changed
 
 
-def caught_by(fault: Fault) -> str:
+def catching_test(fault: PlantedFault) -> str:
     """Return the test that fails because of a fault; "" if there is none."""
-    found = (first_failure(tests, fault) for tests in _stages(fault.module))
+    found = (first_failing_test(tests, fault) for tests in _stages(fault.module))
     return next(filter(None, found), "")
 
 
-def first_failure(tests: list[str], fault: Fault | None = None) -> str:
+def first_failing_test(tests: list[str], fault: PlantedFault | None = None) -> str:
     """Return the first of some tests that fails in a copy of the package; "" if all pass."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for name in COPIED:
+        for name in COPIED_FOLDERS:
             shutil.copytree(
                 ROOT / name, copy / name, ignore=shutil.ignore_patterns("_build")
             )
         shutil.copy(ROOT / ".pytest.ini", copy)
         if fault is not None:
             (copy / "helpers" / fault.module).write_text(
-                faulty(fault), encoding="utf-8"
+                faulty_source(fault), encoding="utf-8"
             )
         options = ["-x", "-q", "--hypothesis-seed=0"]
         done = subprocess.run(
@@ -109,13 +109,13 @@ def _stages(module: str) -> Iterator[list[str]]:
 def main() -> int:
     """Print what catches each fault; return 1 if one is missed, or a test fails without it too."""
     caught = {}
-    for fault in faults():
-        caught[fault] = caught_by(fault)
+    for fault in planted_faults():
+        caught[fault] = catching_test(fault)
         print(
             f"{fault.module}: {fault.what}\n    {caught[fault] or 'MISSED'}", flush=True
         )
     tests = sorted(set(caught.values()) - {""})
-    if failing := first_failure(tests) if tests else "":
+    if failing := first_failing_test(tests) if tests else "":
         print(f"{failing} fails without a fault too")
     return int(bool(failing) or not all(caught.values()))
 

@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 
-def call(
+def run_program(
     *words: object, code: int | None = 0, **how: Any
 ) -> subprocess.CompletedProcess[str]:
     """Return a program that has ended, with this code unless it is None."""
@@ -16,6 +16,6 @@ def call(
     return done
 
 
-def python(*words: object, **how: Any) -> subprocess.CompletedProcess[str]:
+def run_python(*words: object, **how: Any) -> subprocess.CompletedProcess[str]:
     """Call this interpreter."""
-    return call(sys.executable, *words, **how)
+    return run_program(sys.executable, *words, **how)

@@ -12,23 +12,23 @@ import pandas as pd
 
 from helpers import runs
 from helpers.datasets.registry import SOURCES
-from helpers.datasets.seen_questions import PUBLISHED
+from helpers.datasets.seen_questions import PUBLISHED_SOURCES
 from helpers.runs.panel import panel_answers, panel_asking
 
 DATASET = {"name": "atlas", "checksum": "cd" * 32}
 RELATIONS = ("P17", "P36", "P30")
 
 
-def published(name: str) -> dict[str, str]:
+def dataset_with_checksum(name: str) -> dict[str, str]:
     """Return the name of a data set with the checksum of its published files."""
-    files = PUBLISHED if name == "seen_qa" else [name]
+    files = PUBLISHED_SOURCES if name == "seen_qa" else [name]
     return {
         "name": name,
         "checksum": "; ".join(getattr(SOURCES.get(f), "known", "") for f in files),
     }
 
 
-def facts(n: int = 8, first: int = 0) -> pd.DataFrame:
+def made_up_facts(n: int = 8, first: int = 0) -> pd.DataFrame:
     """Return n facts of each relation with a difficulty between 0 and 1."""
     rows = [(f"{r}-{i:04d}", r) for r in RELATIONS for i in range(first, first + n)]
     table = pd.DataFrame(rows, columns=["item", "relation"])
@@ -36,7 +36,7 @@ def facts(n: int = 8, first: int = 0) -> pd.DataFrame:
     return table.assign(hard=(hard + 0.5) / len(table))
 
 
-def write(
+def write_made_up_runs(
     folder: Path,
     model: str,
     ability: float,
@@ -61,7 +61,7 @@ def write(
     asked, and None for a run of the time before there were formats. With a `panel` it
     was also asked so many other facts of each relation.
     """
-    table, others = facts(n, first), facts(panel, first=100)
+    table, others = made_up_facts(n, first), made_up_facts(panel, first=100)
     right = (table["hard"] < ability).to_numpy()
     makers = {
         "monitor": partial(_monitor, heeds=heeds),
@@ -86,10 +86,17 @@ def write(
         told = {} if versions is None else {"versions": versions}
         if panel:
             besides = makers[chapter](others, (others["hard"] < ability).to_numpy())[1]
-            about_panel = {"settings": given | extra, "version": panel_asking.VERSION}
-            told["panel"] = panel_answers.save(run.folder, besides, about_panel)
+            about_panel = {
+                "settings": given | extra,
+                "version": panel_asking.PANEL_VERSION,
+            }
+            told["panel"] = panel_answers.save_panel_answers(
+                run.folder, besides, about_panel
+            )
         source = DATASET | (
-            published(parameters["dataset"]) if "dataset" in parameters else {}
+            dataset_with_checksum(parameters["dataset"])
+            if "dataset" in parameters
+            else {}
         )
         saved = {
             "answers": answers,

@@ -11,11 +11,11 @@ from collections import deque
 
 import torch
 
-from tests.local_server import LocalServer, send
+from tests.local_server import LocalServer, send_json
 
 # What each personality takes part in: named tokens, prompt_logprobs, echo, token ids in
 # answers.
-OFFERS = {
+PERSONALITY_FEATURES = {
     "vllm": {"nodes", "prompt_logprobs", "echo", "ids"},
     "older": {"prompt_logprobs", "ids"},
     "nodes": {"nodes", "ids"},
@@ -34,7 +34,7 @@ OFFERS = {
     "llama.cpp": set(),
     "ollama": set(),  # puts every prompt into a template, and takes texts alone
 }
-KNOWN = {
+KNOWN_REQUEST_FIELDS = {
     "model", "prompt", "max_tokens", "temperature", "top_p", "presence_penalty", "stop", "seed",
     "frequency_penalty", "logprobs", "echo",
 }  # fmt: skip
@@ -45,7 +45,7 @@ class StubServer(LocalServer):
 
     def __init__(self, lm, folder, personality="vllm", port=0):
         self.lm, self.folder, self.personality = lm, str(folder), personality
-        self.offers = OFFERS[personality]
+        self.offers = PERSONALITY_FEATURES[personality]
         self.faults = (
             deque()
         )  # one a request: None, or a function of the handler and the answer
@@ -64,11 +64,11 @@ class StubServer(LocalServer):
             entry = {"id": self.folder}
             if "ids" in self.offers:
                 entry |= {"root": self.folder, "max_model_len": self.lm.max_length}
-            send(handler, 200, {"data": [entry]})
+            send_json(handler, 200, {"data": [entry]})
         elif handler.path == "/version" and "ids" in self.offers:
-            send(handler, 200, {"version": "stub"})
+            send_json(handler, 200, {"version": "stub"})
         else:
-            send(handler, 404, {})
+            send_json(handler, 404, {})
 
     def post(self, handler, body):
         self.keys.add(handler.headers.get("Authorization"))
@@ -79,7 +79,7 @@ class StubServer(LocalServer):
             fault = self.faults.popleft() if self.faults else None
         try:
             status, answer = self.answer(body)
-            (fault or (lambda handler, answer: send(handler, status, answer)))(
+            (fault or (lambda handler, answer: send_json(handler, status, answer)))(
                 handler, answer
             )
         except (BrokenPipeError, ConnectionResetError):
@@ -100,7 +100,7 @@ class StubServer(LocalServer):
             ids = f"<|user|>{ids}<|assistant|>"
         if self.personality == "llama.cpp" and body.get("echo"):
             return 400, {"error": {"message": "Only no echo is supported"}}
-        if self.personality == "strict" and not set(body) <= KNOWN:
+        if self.personality == "strict" and not set(body) <= KNOWN_REQUEST_FIELDS:
             return 400, {"error": "unknown field"}
         if isinstance(ids, str):
             ids = self.lm.tokenizer(ids)["input_ids"]
@@ -185,22 +185,24 @@ class StubServer(LocalServer):
         return [self.lm.tokenizer.decode([i]) for i in ids]
 
 
-def slow(seconds):
+def delay_fault(seconds):
     """Return a fault: the answer comes late."""
 
     def fault(handler, answer):
         time.sleep(seconds)
-        send(handler, 200, answer)
+        send_json(handler, 200, answer)
 
     return fault
 
 
-def status(code, **headers):
+def status_fault(code, **headers):
     """Return a fault: another status, with nothing of the answer."""
-    return lambda handler, answer: send(handler, code, {"error": "a fault"}, **headers)
+    return lambda handler, answer: send_json(
+        handler, code, {"error": "a fault"}, **headers
+    )
 
 
-def cut(handler, answer):
+def send_half_answer(handler, answer):
     """Send half of an answer, then close the connection."""
     data = json.dumps(answer).encode()
     handler.send_response(200)
@@ -211,14 +213,14 @@ def cut(handler, answer):
     handler.close_connection = True
 
 
-def gone(handler, answer):
+def close_server(handler, answer):
     """Take no connection any more, and close this one without an answer."""
     handler.server.shutdown()
     handler.server.server_close()
     handler.close_connection = True
 
 
-def no_number(handler, answer):
+def send_nan_logprobs(handler, answer):
     """Send an answer whose log-probabilities are no numbers."""
     text = json.dumps(_replaced(answer, float("nan"))).encode()
     handler.send_response(200)
@@ -227,13 +229,13 @@ def no_number(handler, answer):
     handler.wfile.write(text)
 
 
-def fewer(handler, answer):
+def send_fewer_tokens(handler, answer):
     """Send an answer about fewer tokens than were sent."""
     for choice in answer["choices"]:
         if choice.get("prompt_logprobs"):
             choice["prompt_logprobs"] = choice["prompt_logprobs"][:-1]
     answer["usage"]["prompt_tokens"] -= 1
-    send(handler, 200, answer)
+    send_json(handler, 200, answer)
 
 
 def _replaced(part, value):

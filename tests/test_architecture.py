@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from importlinter import cli
 
-from tests.program_calls import python
+from tests.program_calls import run_python
 
 CONTRACT = ".importlinter"
 MACHINERY = ("cli", "runs")
@@ -54,7 +54,7 @@ def test_the_contract_can_be_broken(root, tmp_path):
 
 @pytest.mark.slow
 def test_the_core_works_without_the_machinery(root):
-    done = python("-c", ALONE.format(machinery=MACHINERY), cwd=root)
+    done = run_python("-c", ALONE.format(machinery=MACHINERY), cwd=root)
     imported = set(done.stdout.split())
     modules = {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")

@@ -16,7 +16,7 @@ from tests.probing.test_engine import wrong_mask, wrong_positions
 
 pytestmark = pytest.mark.slow
 
-TABLE = pd.read_csv(architectures.TABLE, keep_default_na=False, dtype=str)
+TABLE = pd.read_csv(architectures.TABLE_FILE, keep_default_na=False, dtype=str)
 COUNTS = r"(\d+) classes[^:]*: (\d+) packed, (\d+) in plain batches.*?, (\d+) refuse"
 PACKED = TABLE.loc[
     (TABLE["outcome"] == "packed") & (TABLE["kind"] == "causal"), "model_type"
@@ -25,7 +25,7 @@ PACKED = TABLE.loc[
 
 def test_all_classes_end_as_the_table_says():
     fixed = ["model_type", "class", "kind", "outcome", "batches", "state", "text_as"]
-    found = architectures.survey().set_index(["kind", "model_type"])
+    found = architectures.architecture_outcomes().set_index(["kind", "model_type"])
     wanted = TABLE.set_index(["kind", "model_type"]).loc[found.index]
     pd.testing.assert_frame_equal(
         found.reset_index()[fixed], wanted.reset_index()[fixed]
@@ -34,7 +34,9 @@ def test_all_classes_end_as_the_table_says():
 
 def test_the_table_has_each_class_of_the_installed_transformers():
     mapped = {
-        (kind, *item) for kind in architectures.AUTO for item in mapping(kind).items()
+        (kind, *item)
+        for kind in architectures.AUTO_CLASSES
+        for item in mapping(kind).items()
     }
     assert (
         set(TABLE[["kind", "model_type", "class"]].itertuples(index=False, name=None))
@@ -44,14 +46,14 @@ def test_the_table_has_each_class_of_the_installed_transformers():
 
 
 def mapping(kind: str) -> dict[str, str]:
-    return architectures.AUTO[kind][0]
+    return architectures.AUTO_CLASSES[kind][0]
 
 
 def test_nothing_in_the_table_is_wrong():
     assert set(TABLE["outcome"]) == {"packed", "plain", "refused", "not tried"}
     tried = TABLE[TABLE["difference"] != ""]
-    assert (tried["difference"].astype(float) <= architectures.EXACT).all()
-    assert set(tried["text_as"]) <= set(architectures.GREEDY)
+    assert (tried["difference"].astype(float) <= architectures.EXACT_TOLERANCE).all()
+    assert set(tried["text_as"]) <= set(architectures.GREEDY_WRITERS)
     assert (TABLE.loc[TABLE["difference"] == "", "why"] != "").all()
 
 
@@ -73,26 +75,30 @@ def test_every_packed_family_is_in_the_table():
         "emu3_text_model",
         "mllama_text_model",
     }  # which their classes take out of the whole
-    assert loaded | inside >= families.PACKED | families.HOOKED
+    assert loaded | inside >= families.PACKED_FAMILIES | families.HOOKED_FAMILIES
 
 
 @functools.cache
 def built(name: str) -> LanguageModel:
     tokenizer = tiny_models.byte_tokenizer("bos")
-    model = architectures.build(name, "causal", len(tokenizer))
-    lm = tiny_models.language_model("llama", tokenizer)
+    model = architectures.small_random_model(name, "causal", len(tokenizer))
+    lm = tiny_models.tiny_language_model("llama", tokenizer)
     return replace(lm, model=model, name=name, weights_sha=name)
 
 
 def difference(lm: LanguageModel) -> float:
-    packed = engine.scorer_by(lm, engine.Method("packed", ""), length=24, price=0)
-    return trial.difference(lm, packed.score, lambda rows: plain.run(lm, rows))
+    packed = engine.scorer_by_method(
+        lm, engine.Method("packed", ""), length=24, price=0
+    )
+    return trial.largest_score_difference(
+        lm, packed.score, lambda rows: plain.score_in_batches(lm, rows)
+    )
 
 
 @pytest.mark.parametrize("spoil", [wrong_positions, wrong_mask])
 @pytest.mark.parametrize("name", PACKED)
 def test_packing_wrongly_would_be_seen(name, spoil, monkeypatch):
     lm = built(name)
-    assert difference(lm) <= architectures.EXACT
+    assert difference(lm) <= architectures.EXACT_TOLERANCE
     spoil(monkeypatch)
-    assert difference(lm) > 1000 * architectures.EXACT
+    assert difference(lm) > 1000 * architectures.EXACT_TOLERANCE

@@ -16,10 +16,10 @@ from bench import (
     scoring_times,
     workloads,
 )
-from bench.workloads import Shape
+from bench.workloads import ListShape
 
 TINY = {"n_layer": 2, "n_embd": 32, "n_head": 2, "n_positions": 256, "vocab_size": 1500}
-SMALL = Shape(subjects=3, choices=6, examples=4)
+SMALL = ListShape(subjects=3, choices=6, examples=4)
 
 
 @cache
@@ -34,12 +34,12 @@ def model():
 
 @cache
 def probes():
-    return workloads.lists(model(), SMALL)
+    return workloads.list_probes(model(), SMALL)
 
 
 @cache
 def results():
-    return json.loads(scoring_times.RESULTS.read_text(encoding="utf-8"))
+    return json.loads(scoring_times.RESULTS_FILE.read_text(encoding="utf-8"))
 
 
 def one_by_one(probes) -> list[list[float]]:
@@ -57,7 +57,7 @@ def one_by_one(probes) -> list[list[float]]:
 
 
 def test_a_list_has_the_asked_shape_and_does_not_show_its_answers():
-    table, told = probes(), workloads.describe(model(), probes())
+    table, told = probes(), workloads.workload_description(model(), probes())
     assert len(table) == 18
     assert table.groupby("item")["continuation"].nunique().tolist() == [6, 6, 6]
     assert table.groupby("item")["correct"].sum().tolist() == [1, 1, 1]
@@ -68,33 +68,38 @@ def test_a_list_has_the_asked_shape_and_does_not_show_its_answers():
         *pairs, asked = prompt.splitlines()
         assert "\n".join(pairs).count(" -> ") == 4
         assert not any(pair.startswith(asked) for pair in pairs), subject
-    assert workloads.lists(model(), SMALL).equals(table)
-    assert not workloads.lists(model(), SMALL, seed=1).equals(table)
+    assert workloads.list_probes(model(), SMALL).equals(table)
+    assert not workloads.list_probes(model(), SMALL, seed=1).equals(table)
 
 
 @pytest.mark.parametrize(
     "run",
     [
-        scoring_methods.ours,
-        scoring_methods.plain,
-        scoring_methods.naive,
-        scoring_methods.prefix_rows,
+        scoring_methods.helpers_scores,
+        scoring_methods.plain_batch_scores,
+        scoring_methods.full_logits_scores,
+        scoring_methods.cached_prefix_scores,
     ],
 )
 def test_each_way_scores_as_one_text_at_a_time(run):
     expected = one_by_one(probes())
-    assert scoring_methods.largest_difference(run(model(), probes()), expected) <= 1e-5
+    assert (
+        scoring_methods.largest_score_difference(run(model(), probes()), expected)
+        <= 1e-5
+    )
     assert np.ptp([sum(values) for values in expected]) > 1
-    assert scoring_methods.largest_difference([[-1.0, -2.0]], [[-1.0, -2.5]]) == 0.5
-    assert scoring_methods.largest_difference([[-1.0, -2.0]], [[-3.25]]) == 0.25
+    assert (
+        scoring_methods.largest_score_difference([[-1.0, -2.0]], [[-1.0, -2.5]]) == 0.5
+    )
+    assert scoring_methods.largest_score_difference([[-1.0, -2.0]], [[-3.25]]) == 0.25
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_the_batch_does_not_matter(size):
-    found = scoring_methods.prefix_rows(model(), probes(), size)
+    found = scoring_methods.cached_prefix_scores(model(), probes(), size)
     assert (
-        scoring_methods.largest_difference(
-            found, scoring_methods.naive(model(), probes(), size)
+        scoring_methods.largest_score_difference(
+            found, scoring_methods.full_logits_scores(model(), probes(), size)
         )
         <= 1e-5
     )
@@ -107,33 +112,35 @@ def length() -> int:
 
 
 def test_work_is_counted_inside_the_model():
-    with scoring_costs.counted(model()) as work:
-        scoring_methods.naive(model(), probes(), size=1)
+    with scoring_costs.count_work(model()) as work:
+        scoring_methods.full_logits_scores(model(), probes(), size=1)
     assert work.tokens == work.head_rows == length()
-    scoring_methods.ours(
+    scoring_methods.helpers_scores(
         model(), probes()
     )  # a model is tried once, before its first scores
-    with scoring_costs.counted(model()) as less:
-        scoring_methods.ours(model(), probes())
+    with scoring_costs.count_work(model()) as less:
+        scoring_methods.helpers_scores(model(), probes())
     assert less.tokens <= work.tokens
 
 
 def test_operations_are_those_of_the_weights_and_of_attention():
     # Two blocks of 12 * 32 * 32 weights and a head of 1500 * 32, two operations a
     # weight; for each pair of tokens two products of 32 channels in each block.
-    work = scoring_costs.Work(tokens=10, head_rows=3, pairs=7)
+    work = scoring_costs.ModelWork(tokens=10, head_rows=3, pairs=7)
     weights = 2 * (2 * 12 * 32 * 32 * 10 + 1500 * 32 * 3)
-    assert scoring_costs.operations(model(), work, attention=False) == weights
-    assert scoring_costs.operations(model(), work) == weights + 2 * 2 * 2 * 32 * 7
-    assert scoring_costs.ceiling(model(), rows=8, repeats=1) > 0
+    assert scoring_costs.matrix_operations(model(), work, attention=False) == weights
+    assert (
+        scoring_costs.matrix_operations(model(), work) == weights + 2 * 2 * 2 * 32 * 7
+    )
+    assert scoring_costs.peak_operations_per_second(model(), rows=8, repeats=1) > 0
 
 
 def test_pairs_are_those_that_a_token_sees():
     ids = torch.tensor([[1, 2, 3, 4]])
-    with scoring_costs.counted(model()) as work, torch.no_grad():
+    with scoring_costs.count_work(model()) as work, torch.no_grad():
         cache = model().model(ids, use_cache=True).past_key_values
     assert work.pairs == 1 + 2 + 3 + 4
-    with scoring_costs.counted(model()) as work, torch.no_grad():
+    with scoring_costs.count_work(model()) as work, torch.no_grad():
         model().model(input_ids=ids[:, :2], past_key_values=cache)
     assert work.pairs == 2 * 4
 
@@ -151,7 +158,7 @@ def test_the_command_writes_and_prints_all(tmp_path, monkeypatch, capsys):
     found = json.loads(out.read_text(encoding="utf-8"))
     ours, *others = found["methods"]
     assert (ours["name"], ours["ratio_to_ours"], ours["max_abs_diff"]) == (
-        scoring_times.OURS,
+        scoring_times.OUR_METHOD,
         1,
         0,
     )
@@ -165,11 +172,11 @@ def test_the_command_writes_and_prints_all(tmp_path, monkeypatch, capsys):
         13,
     ]
     assert capsys.readouterr().out.count("ratio_to_ours") == 4
-    assert "MONITOR" in figures.measured(found)
+    assert "MONITOR" in figures.measurements_markdown(found)
 
 
 def test_a_part_of_the_requests_is_scaled_to_all():
-    records = scoring_times.compare(
+    records = scoring_times.method_cost_records(
         model(), probes(), requests=6, peers=False, repeats=1
     )
     naive = next(record for record in records if record["name"].startswith("naive"))
@@ -178,13 +185,13 @@ def test_a_part_of_the_requests_is_scaled_to_all():
 
 
 def test_monitor_by_the_published_procedure_reads_more():
-    asked = published_procedure.questions(2)
+    asked = published_procedure.monitor_probes(2)
     assert len(asked) == 2 * 13
     part = asked.query("context == 'right' or context == 'none' and frame == 0")
-    with scoring_costs.counted(model()) as theirs:
-        said = published_procedure.beams(model(), part)
-    with scoring_costs.counted(model()) as ours:
-        published_procedure.scored(model(), part)
+    with scoring_costs.count_work(model()) as theirs:
+        said = published_procedure.beam_logprobs(model(), part)
+    with scoring_costs.count_work(model()) as ours:
+        published_procedure.object_logprobs(model(), part)
     assert all(0 < len(values) <= published_procedure.NEW_TOKENS for values in said)
     assert theirs.tokens > 5 * ours.tokens
 
@@ -207,30 +214,36 @@ def test_the_results_file_keeps_its_form():
 
 
 def test_the_page_shows_the_results_file_with_both_peers():
-    page = figures.PAGE.read_text(encoding="utf-8")
-    assert figures.MARKED.search(page)[0] == figures.measured(results())
+    page = figures.SCORING_PAGE.read_text(encoding="utf-8")
+    assert figures.MEASUREMENTS_BLOCK.search(page)[0] == figures.measurements_markdown(
+        results()
+    )
     names = " ".join(record["name"] for record in results()["methods"])
     assert re.search(r"lm-evaluation-harness \d", names)
     assert re.search(r"minicons \d", names)
 
 
 def test_the_page_counts_its_example_right():
-    tree, words = figures.example()
+    tree, words = figures.example_tree_and_words()
     texts = [
-        (*figures.PREFIX, s, *c) for s in figures.SUBJECTS for c in figures.CHOICES
+        (*figures.EXAMPLE_PREFIX, s, *c)
+        for s in figures.EXAMPLE_SUBJECTS
+        for c in figures.EXAMPLE_CHOICES
     ]
-    page = figures.PAGE.read_text(encoding="utf-8")
+    page = figures.SCORING_PAGE.read_text(encoding="utf-8")
     forwarded = int(tree.inner.sum())
     assert (sum(map(len, texts)), forwarded) == (106, 16)
     assert "= 106$ tokens" in page
     assert "= 16$" in page
     assert words.count("Korea") == 4
-    assert forwarded - len(figures.PREFIX) == 10  # rows of the mask, and of the head
+    assert (
+        forwarded - len(figures.EXAMPLE_PREFIX) == 10
+    )  # rows of the mask, and of the head
 
 
 def test_the_code_on_the_page_runs(monkeypatch):
     blocks = re.findall(
-        r"```python\n(.*?)```", figures.PAGE.read_text("utf-8"), re.DOTALL
+        r"```python\n(.*?)```", figures.SCORING_PAGE.read_text("utf-8"), re.DOTALL
     )
     shown = blocks[0].replace("\n[", "\nfound = [", 1)
     given = {

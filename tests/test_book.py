@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page
 
-from tests.browser_scripts import script
+from tests.browser_scripts import script_source
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
@@ -100,7 +100,7 @@ def test_the_book_has_its_pages():
 @every_page
 def test_nothing_is_wrong_and_nothing_comes_from_outside(visits, name):
     page, asked, errors = visits(name)
-    wrong = page.evaluate(script("wrong"))
+    wrong = page.evaluate(script_source("wrong"))
     links = page.eval_on_selector_all(
         "article a[href]", "nodes => nodes.map(n => n.href)"
     )
@@ -247,7 +247,7 @@ def test_headings_of_the_boards_sort_by_keyboard(visits):
 @every_chapter
 def test_a_chapter_begins_with_its_answer(visits, name):
     """Findings and figure first, no code above them."""
-    tops = visits(name)[0].evaluate(script("tops"))
+    tops = visits(name)[0].evaluate(script_source("tops"))
     assert tops["finding"] < tops["figure"] < tops["code"]
 
 

@@ -73,7 +73,7 @@ def make(project):
         settings = " ".join(word for word in words if word in kept)
         line = f'make book MODEL="{model}" MODELS="{others or model}" SET="{settings}"'
         line += f' CHAPTERS="{" ".join(chapters)}"' if chapters else ""
-        done = small_project.type_in(project, line)
+        done = small_project.run_make_line(project, line)
         print(f"{time.time() - started:.0f} s: {line}")
         assert (done.returncode != 0) == (status != 0), done.stderr[-3000:]
         assert "Traceback" not in done.stderr
@@ -93,7 +93,8 @@ def check_slides(project: Path) -> None:
     for chapter in shown:
         deck = decks[chapter]
         found = {
-            one.claim: one for one in findings.load(project / "book/chapters" / chapter)
+            one.claim: one
+            for one in findings.load_findings(project / "book/chapters" / chapter)
         }
         text = deck.read_text(encoding="utf-8")
         for claim, words in re.findall(r'data-claim="([^"]+)">(.*?)</p>', text):
@@ -117,14 +118,16 @@ def absent(project: Path) -> set[str]:
 MEASURES = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity"}
 
 
-@pytest.mark.parametrize("name", [*extreme_models.MAKERS, "bundled"])
+@pytest.mark.parametrize("name", [*extreme_models.MODEL_MAKERS, "bundled"])
 def test_a_model_gets_its_book_whatever_it_answers(
     name, project, make, tmp_path_factory
 ):
     if name == "bundled":
         model = Path("helpers/models/weights/atlas-xs")
     else:
-        model = extreme_models.MAKERS[name](tmp_path_factory.mktemp("models") / name)
+        model = extreme_models.MODEL_MAKERS[name](
+            tmp_path_factory.mktemp("models") / name
+        )
     settings = f"{SMALL} prompt_format=chat" if name == "tuned" else SMALL
     make(model, settings)
     assert absent(project) == set()
@@ -136,8 +139,8 @@ def test_a_model_gets_its_book_whatever_it_answers(
             and told["chapter"] in MEASURES
         ):
             words = finished_runs.fitting(told["chapter"], settings.split())
-            finished_runs.check(folder, words)
-            rows = runs.metrics(folder).query("level == 'run'")
+            finished_runs.check_finished_run(folder, words)
+            rows = runs.load_metrics(folder).query("level == 'run'")
             found |= rows.groupby("measure")["estimate"].first().to_dict()
     assert {"MONITOR", "NCR", "right", "accuracy"} <= found.keys()
     if name in ("endless", "sequence_to_sequence"):  # they say nothing that is right
@@ -152,7 +155,7 @@ def test_a_model_gets_its_book_whatever_it_answers(
 
 
 def test_a_measure_that_is_undefined_says_so(project, make, tmp_path):
-    model = extreme_models.endless(tmp_path / "endless")
+    model = extreme_models.save_endless_model(tmp_path / "endless")
     make(model, chapters=["monitor"])
     assert "MONITOR is undefined for this model" in page(project, "monitor")
     assert absent(project) >= {"knowledge_base", "latent_knowledge", "multiplicity"}
@@ -160,14 +163,14 @@ def test_a_measure_that_is_undefined_says_so(project, make, tmp_path):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_book_of_one_chapter(chapter, project, make, tmp_path):
-    model = extreme_models.ignorant(tmp_path / chapter)
+    model = extreme_models.save_random_model(tmp_path / chapter)
     make(model, chapters=[chapter])
     assert chapter not in absent(project)
     assert absent(project) >= MEASURES - {chapter}
 
 
 def test_a_chapter_that_fails_leaves_the_others(project, make, tmp_path):
-    model = extreme_models.ignorant(tmp_path / "short")
+    model = extreme_models.save_random_model(tmp_path / "short")
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(
         json.dumps(config | {"max_position_embeddings": 60})

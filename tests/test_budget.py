@@ -64,7 +64,7 @@ def test_density_counts_code_alone():
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_findings_of_a_chapter(name):
     """Each is worded in full; up to three are to be retold."""
-    told = findings.wordings(name)
+    told = findings.claim_wordings(name)
     assert told
     assert 1 <= sum(words.get("main", False) for words in told.values()) <= 3
     for words in told.values():
@@ -82,5 +82,5 @@ def test_every_wording_is_used_where_its_statistic_is(name, root):
     text = (root / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
     modules = (root / "notebooks/analysis").glob(f"{name}*.py")
     code = "".join(path.read_text(encoding="utf-8") for path in modules)
-    for claim in findings.wordings(name):
+    for claim in findings.claim_wordings(name):
         assert f'\\"{claim}\\"' in text or f'"{claim}"' in code, claim

@@ -8,14 +8,14 @@ import pytest
 
 from helpers import cli, runs, studies
 from tests import saved_runs
-from tests.program_calls import python
+from tests.program_calls import run_python
 
 
 def test_help_needs_no_library(root):
     loaded = "import sys, helpers.cli as c; c.parser().format_help(); "
     loaded += "print(sorted({name.partition('.')[0] for name in sys.modules} & set(sys.argv)))"
     heavy = ["torch", "pandas", "numpy", "papermill", "transformers"]
-    assert python("-c", loaded, *heavy, cwd=root).stdout == "[]\n"
+    assert run_python("-c", loaded, *heavy, cwd=root).stdout == "[]\n"
 
 
 @pytest.fixture
@@ -75,7 +75,9 @@ def test_measure_takes_all_studies_and_the_settings_of_any(measured, capsys):
 
 
 def test_runs_are_described_packed_and_verified(tmp_path, capsys):
-    saved_runs.write(tmp_path / "runs", "small", 0.6, ("monitor",), n_bootstrap=50)
+    saved_runs.write_made_up_runs(
+        tmp_path / "runs", "small", 0.6, ("monitor",), n_bootstrap=50
+    )
     out = ["--folder", str(tmp_path / "out")]
     assert cli.main(["card", str(tmp_path / "runs" / "small"), *out]) == 0
     assert cli.main(["pack", str(tmp_path / "runs" / "small"), *out]) == 0

@@ -12,12 +12,12 @@ from scipy.stats import spearmanr
 from notebooks.analysis import model_explorer
 from notebooks.kit.published import paper_models
 from tests import hostile_inputs
-from tests.browser_scripts import script
+from tests.browser_scripts import script_source
 from tests.page_text import plain
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 120_000  # milliseconds, for a machine with much else to do
-X, Y = model_explorer.AXES
+X, Y = model_explorer.FIRST_AXES
 VIEWS = ("scatter", "ranking", "relations", "changes")
 THEME = """
 :root { --pst-color-text-base: #222832; --pst-color-background: #fff; --pst-color-border: #d1d5da;
@@ -54,11 +54,13 @@ def write(folder: Path, runs: list[dict], libraries: bool = True) -> str:
         if libraries or "vega" not in source:
             shutil.copytree(ROOT / source, folder / place / Path(source).name)
     table, measures, relations = (
-        paper_models.joined(),
-        paper_models.measures(),
-        paper_models.relations(),
+        paper_models.measures_of_all_papers(),
+        paper_models.published_measures(),
+        paper_models.monitor_and_ic_lke_by_relation(),
     )
-    body = model_explorer.show(table, measures, relations, runs=pd.DataFrame(runs)).data
+    body = model_explorer.render_explorer(
+        table, measures, relations, runs=pd.DataFrame(runs)
+    ).data
     text = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Explore</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -136,14 +138,14 @@ def settle(page) -> None:
 
 def marks(page, view: str = "scatter") -> dict[str, dict]:
     """Return the points, bars or cells of models in a view, by name."""
-    return {mark["name"]: mark for mark in page.evaluate(script("marks"), view)}
+    return {mark["name"]: mark for mark in page.evaluate(script_source("marks"), view)}
 
 
 def named(measure: str) -> str:
     """Return a measure as the page names it."""
     return (
         f"{measure} ↓"
-        if paper_models.measures().loc[measure, "better"] < 0
+        if paper_models.published_measures().loc[measure, "better"] < 0
         else measure
     )
 
@@ -153,7 +155,7 @@ def count(page) -> str:
 
 
 def with_both(x: str, y: str) -> pd.DataFrame:
-    return paper_models.joined().dropna(subset=[x, y])
+    return paper_models.measures_of_all_papers().dropna(subset=[x, y])
 
 
 def test_all_views_are_drawn_and_the_figure_gives_way(page):
@@ -214,7 +216,7 @@ def test_points_and_correlation_are_of_the_models_chosen(page, x, y, chosen, rul
         **{k: v for k, v in chosen.items() if k != "family"},
     )
     table = with_both(x, y).query(rule) if rule else with_both(x, y)
-    ranked = paper_models.joined().dropna(subset=[x])
+    ranked = paper_models.measures_of_all_papers().dropna(subset=[x])
     ranked = ranked.query(rule) if rule else ranked
     assert set(marks(page)) - {"mine", "other"} == {*table.index}
     assert set(marks(page, "ranking")) - {"mine"} == {*ranked.index}
@@ -241,7 +243,10 @@ def test_a_view_that_filters_leave_empty_gives_a_sentence(page):
 
 
 def test_a_pair_that_no_model_has_gives_a_sentence(page):
-    table, names = paper_models.joined(), list(paper_models.measures().index)
+    table, names = (
+        paper_models.measures_of_all_papers(),
+        list(paper_models.published_measures().index),
+    )
     x, y = next(
         pair for pair in combinations(names, 2) if table[list(pair)].dropna().empty
     )
@@ -262,11 +267,13 @@ def test_a_pair_that_no_model_has_gives_a_sentence(page):
 def test_the_ranking_is_in_order_and_a_benchmark_is_shown_alone(page):
     choose(page, x="multiplicity: FEVER ambiguity ↓", benchmark="FEVER")
     ranked = sorted(marks(page, "ranking").values(), key=lambda mark: mark["y"])
-    values = paper_models.joined()["multiplicity: FEVER ambiguity"].dropna()
+    values = paper_models.measures_of_all_papers()[
+        "multiplicity: FEVER ambiguity"
+    ].dropna()
     assert [values[mark["name"]] for mark in ranked] == sorted(
         values
     )  # the lowest is the best
-    said = [mark["said"] for mark in page.evaluate(script("marks"), "changes")]
+    said = [mark["said"] for mark in page.evaluate(script_source("marks"), "changes")]
     assert said
     assert all("\nFEVER: " in text for text in said)
 
@@ -274,20 +281,20 @@ def test_the_ranking_is_in_order_and_a_benchmark_is_shown_alone(page):
 def test_a_model_is_highlighted_in_all_views(page):
     choose(page, model="Llama 2 7B")
     for view in ("scatter", "ranking", "changes"):
-        assert page.evaluate(script("bold"), view) == ["Llama 2 7B"], view
+        assert page.evaluate(script_source("bold"), view) == ["Llama 2 7B"], view
         shown = marks(page, view)
         assert shown["Llama 2 7B"]["opacity"] == 1
         assert shown["Llama 2 7B Chat"]["opacity"] < 1
     figures = page.inner_text(".explorer-chosen")
-    table = paper_models.joined()
+    table = paper_models.measures_of_all_papers()
     rank = int(table[Y].rank(ascending=False)["Llama 2 7B"])
     assert f"{Y}: 0.749 (rank {rank} of {table[Y].count()} shown)" in figures
     choose(page, model="Flan-T5 XXL")
-    assert {part["opacity"] for part in page.evaluate(script("marks"), "changes")} == {
-        1
-    }  # it is not there
-    assert page.evaluate(script("bold"), "relations") == ["Flan-T5 XXL"]
-    cells = page.evaluate(script("marks"), "relations")
+    assert {
+        part["opacity"] for part in page.evaluate(script_source("marks"), "changes")
+    } == {1}  # it is not there
+    assert page.evaluate(script_source("bold"), "relations") == ["Flan-T5 XXL"]
+    cells = page.evaluate(script_source("marks"), "relations")
     outlined = {cell["name"] for cell in cells if "text-base" in cell["stroke"]}
     assert outlined == {"Flan-T5 XXL"}
 
@@ -374,7 +381,7 @@ def test_it_is_legible(page, width, theme):
         == {"light": "rgb(34, 40, 50)", "dark": "rgb(206, 214, 221)"}[theme]
     )
     page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
-    assert page.evaluate(script("serious")) == []
+    assert page.evaluate(script_source("serious")) == []
 
 
 def test_print_shows_the_figure(page):
@@ -426,16 +433,18 @@ def test_names_of_contributed_runs_are_above_yours_and_below_the_heading(
 
 def test_no_name_of_a_run_is_taken_for_markup(browser, tmp_path):
     rows = [
-        run(text, measure, 0.1) for text in hostile_inputs.STRINGS for measure in (X, Y)
+        run(text, measure, 0.1)
+        for text in hostile_inputs.HOSTILE_STRINGS
+        for measure in (X, Y)
     ]
     rows += [{**row, "same_questions": False} for row in rows]
     page = opened(browser, write(tmp_path, rows))
-    mine = page.locator(f"optgroup[label='{model_explorer.YOURS}'] option")
+    mine = page.locator(f"optgroup[label='{model_explorer.YOUR_RUNS_LABEL}'] option")
     shown = mine.evaluate_all("nodes => nodes.map(node => node.textContent)")
-    assert len(shown) == len(hostile_inputs.STRINGS)
-    assert hostile_inputs.STRINGS[0] in shown
-    choose(page, model=hostile_inputs.STRINGS[1])
-    assert hostile_inputs.STRINGS[1] in page.inner_text(".explorer-chosen")
+    assert len(shown) == len(hostile_inputs.HOSTILE_STRINGS)
+    assert hostile_inputs.HOSTILE_STRINGS[0] in shown
+    choose(page, model=hostile_inputs.HOSTILE_STRINGS[1])
+    assert hostile_inputs.HOSTILE_STRINGS[1] in page.inner_text(".explorer-chosen")
     place = "[data-view=scatter] [aria-label*='onerror']"
     page.locator(place).first.hover(force=True)
     assert page.inner_text(".explorer-tooltip")

@@ -38,7 +38,7 @@ NBSP = "\u00a0"
 def test_pages_name_findings_that_chapters_have(line):
     chapter, _, claims = line.partition(": ")
     assert {claim.strip() for claim in claims.split(",")} <= set(
-        findings.wordings(chapter)
+        findings.claim_wordings(chapter)
     )
 
 
@@ -89,7 +89,7 @@ def test_cells_rest_on_findings_of_their_chapter(path):
     cells = nbformat.read(path, 4).cells
     tags = {tag for cell in cells for tag in cell.metadata.get("tags", [])}
     needed = {tag.removeprefix("when:") for tag in tags if tag.startswith("when:")}
-    assert needed <= set(findings.wordings(path.stem))
+    assert needed <= set(findings.claim_wordings(path.stem))
 
 
 def test_the_models_that_were_asked_are_named_by_measure(book):

@@ -50,10 +50,10 @@ OWN = {
 
 @pytest.mark.parametrize("name", fuzz.READERS)
 def test_a_broken_file_gives_a_table_or_a_sentence(name, tmp_path):
-    whole = fuzz.tried(name, None, tmp_path / "whole")
+    whole = fuzz.reader_outcome(name, None, tmp_path / "whole")
     assert whole == ("refused" if name == "index" else "read"), whole
     for seed in range(3 if name == "archive" else 20):
-        said = fuzz.tried(name, seed, tmp_path / str(seed))
+        said = fuzz.reader_outcome(name, seed, tmp_path / str(seed))
         assert said in ("read", "refused"), f"seed {seed}: {said}"
 
 

@@ -33,7 +33,7 @@ TOLERANCE = 1e-5  # of probabilities, from one processor to another
 def measured(model: str, folder: Path) -> pd.DataFrame:
     """Return all numbers of the studies on a model."""
     tables = []
-    for run in measuring.measure(model, settings=SETTINGS, folder=folder):
+    for run in measuring.measure_model(model, settings=SETTINGS, folder=folder):
         tables.append(run.summary.assign(model=model, study=run.study))
     return pd.concat(tables)[KEYS + NUMBERS].reset_index(drop=True)
 

@@ -18,13 +18,13 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Error
 
-from book.tools.live_model import answered, opening
+from book.tools.live_model import live_probe_opening_html, stored_answer
 from helpers import models, probing
-from helpers.models.checkpoints import WEIGHTS
+from helpers.models.checkpoints import BUNDLED_MODELS_FOLDER
 from helpers.prompts.prompt_texts import SEPARATORS
 from tests import live_page as live
 from tests import tiny_models
-from tests.live_page import SCRIPTS, WAYS, Question
+from tests.live_page import LIVE_SCRIPTS_FOLDER, WAYS_OF_ASKING, Question
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
@@ -57,14 +57,16 @@ needs_book = pytest.mark.skipif(
 )
 
 
-def write_page(folder: Path, asked: Question | list, bundle: live.Bundle | None) -> str:
+def write_page(
+    folder: Path, asked: Question | list, bundle: live.ModelBundle | None
+) -> str:
     """Write a page with a place to ask, and what it loads; return its address."""
     cases = asked if isinstance(asked, list) else [live.Case("A case", asked, None, "")]
     if bundle is not None:
         (folder / bundle.name).write_text(bundle.text, encoding="ascii")
     for name in LOADED:
-        shutil.copy(SCRIPTS / name, folder)
-    place = f'{opening([asdict(case) for case in cases])}<figure><img alt="bars"></figure></div>'
+        shutil.copy(LIVE_SCRIPTS_FOLDER / name, folder)
+    place = f'{live_probe_opening_html([asdict(case) for case in cases])}<figure><img alt="bars"></figure></div>'
     scripts = "".join(f'<script src="{name}"></script>' for name in LOADED[1:])
     head = '<meta charset="utf-8"><title>Ask</title><link rel="stylesheet" href="live.css">'
     text = f'<!doctype html><html lang="en">{head}<body>{place}{scripts}</body></html>'
@@ -113,7 +115,7 @@ def put(page, relation: str = "", subject: str | None = None, **others: str) -> 
 def address(tmp_path_factory):
     """Return the address on disk of a page that asks about Lyon."""
     return write_page(
-        tmp_path_factory.mktemp("page"), Question("P17", "Lyon"), live.bundle()
+        tmp_path_factory.mktemp("page"), Question("P17", "Lyon"), live.model_bundle()
     )
 
 
@@ -127,12 +129,16 @@ def page(browser, address):
 
 @pytest.fixture(scope="module")
 def lm():
-    return models.load(live.MODEL, device="cpu")
+    return models.load(live.LIVE_MODEL, device="cpu")
 
 
 def drawn(seed: int) -> list[Question]:
     """Draw questions: all ways alike, subjects known and invented, every setting at random."""
-    random, facts, ways = np.random.default_rng(seed), live.facts(), list(WAYS)
+    random, facts, ways = (
+        np.random.default_rng(seed),
+        live.facts_with_exposures(),
+        list(WAYS_OF_ASKING),
+    )
     questions = []
     for number in range(N_PROMPTS):
         fact = facts.iloc[random.integers(len(facts))]
@@ -156,7 +162,7 @@ def drawn(seed: int) -> list[Question]:
 def asked(page):
     """Return what Python and the page ask for the drawn questions."""
     questions = drawn(seed=0)
-    here = [live.ask(question) for question in questions]
+    here = [live.prompt_and_choices(question) for question in questions]
     there = page.evaluate(
         """async (all) => { const catalogue = await LiveProbe.load();
         return all.map((one) => LiveProbe.ask(catalogue, one)) }""",
@@ -167,7 +173,7 @@ def asked(page):
 
 def test_the_page_asks_what_python_asks(asked):
     questions, here, there = asked
-    assert {question.way for question in questions} == set(WAYS)
+    assert {question.way for question in questions} == set(WAYS_OF_ASKING)
     for question, mine, other in zip(questions, here, there):
         assert (other["prompt"], other["objects"], other["continuations"]) == mine, (
             question
@@ -213,7 +219,7 @@ def test_the_page_goes_on_as_python_does(page, lm, asked):
 
 
 def test_what_is_left_on_its_way_is_below_the_floor(page):
-    prompt, _, continuations = live.ask(Question("P220", "Welsh"))
+    prompt, _, continuations = live.prompt_and_choices(Question("P220", "Welsh"))
     whole, some = (
         page.evaluate(SCORE, [prompt, continuations, floor]) for floor in (0, 1e-3)
     )
@@ -268,7 +274,7 @@ def strings(seed: int, n: int) -> list[str]:
 
 
 def test_texts_have_the_tokens_of_python(page, lm):
-    facts = live.facts()
+    facts = live.facts_with_exposures()
     texts = (
         strings(seed=2, n=3000)
         + list(facts["subject"].unique())
@@ -288,13 +294,13 @@ def test_another_llama_with_another_tokenizer_runs_too(browser, tmp_path):
         "num_attention_heads": 4,
         "tie_word_embeddings": False,
     }
-    lm = tiny_models.language_model(
+    lm = tiny_models.tiny_language_model(
         "llama", tiny_models.byte_tokenizer("bos"), **changes
     )
     lm.model.save_pretrained(tmp_path)
     lm.tokenizer.save_pretrained(tmp_path)
     page = opened(browser, write_page(tmp_path, Question("P17", "Lyon"), None))
-    made = live.bundle.__wrapped__(tmp_path)
+    made = live.model_bundle.__wrapped__(tmp_path)
     (tmp_path / "tiny.js").write_text(made.text, encoding="ascii")
     page.evaluate("LiveProbe.load('tiny.js')")
     prompt, continuations = (
@@ -318,11 +324,13 @@ def test_another_llama_with_another_tokenizer_runs_too(browser, tmp_path):
     ],
 )
 def test_another_kind_of_model_is_refused(browser, tmp_path, file, old, new, part):
-    folder = shutil.copytree(WEIGHTS / live.MODEL, tmp_path / "model")
+    folder = shutil.copytree(
+        BUNDLED_MODELS_FOLDER / live.LIVE_MODEL, tmp_path / "model"
+    )
     text = (folder / file).read_text(encoding="utf-8")
     assert old in text
     (folder / file).write_text(text.replace(old, new), encoding="utf-8")
-    bundle = live.bundle.__wrapped__(folder)
+    bundle = live.model_bundle.__wrapped__(folder)
     page = opened(browser, write_page(tmp_path, Question("P17", "Lyon"), bundle))
     page.click(".live-load")
     page.locator("[role=status]", has_text=part).wait_for()
@@ -348,7 +356,7 @@ def test_it_works_from_a_server_and_without_scripts_the_figure_stands_there(
 def test_a_missing_bundle_is_told_and_may_be_tried_again(browser, tmp_path):
     page, made = (
         opened(browser, write_page(tmp_path, Question("P17", "Lyon"), None)),
-        live.bundle(),
+        live.model_bundle(),
     )
     page.click(".live-load")
     page.locator("[role=status]", has_text="not load").wait_for()
@@ -358,7 +366,7 @@ def test_a_missing_bundle_is_told_and_may_be_tried_again(browser, tmp_path):
 
 
 def test_the_page_tells_the_truth_of_each_subject(page):
-    facts = live.facts().query("relation == 'P17'")
+    facts = live.facts_with_exposures().query("relation == 'P17'")
     often = facts.query("exposures > 2 and false_object == ''").iloc[0]
     fooled = facts.query("false_object != ''").iloc[0]
     said = put(page, "P17", often["subject"])
@@ -380,7 +388,7 @@ def test_the_page_tells_the_truth_of_each_subject(page):
 
 def test_bars_are_the_likeliest_objects_with_their_values(page):
     put(page, "P36", "Poland")
-    table = live.answers(Question("P36", "Poland"))
+    table = live.object_probabilities(Question("P36", "Poland"))
     names = page.locator(".live-bars tbody th").all_inner_texts()
     assert [name.removesuffix(" true") for name in names[:10]] == list(
         table["object"][:10]
@@ -408,7 +416,7 @@ def test_what_is_typed_is_shown_and_never_run(page):
 def test_nothing_is_loaded_before_the_reader_asks_and_the_keyboard_is_enough(
     browser, address
 ):
-    page, bundle = opened(browser, address), live.bundle()
+    page, bundle = opened(browser, address), live.model_bundle()
     names = page.evaluate(
         "performance.getEntriesByType('resource').map((one) => one.name)"
     )
@@ -439,7 +447,7 @@ def test_nothing_is_loaded_before_the_reader_asks_and_the_keyboard_is_enough(
 
 def test_each_way_shows_its_own_controls(page):
     seen = {}
-    for way in WAYS:
+    for way in WAYS_OF_ASKING:
         put(page, "P17", way=way)
         labels = page.locator(
             ".live-field:visible :is(label, button)"
@@ -473,7 +481,8 @@ CASES = [
 def cases(browser, tmp_path_factory):
     """Return a page of two cases, its model loaded by the second one's button."""
     page = opened(
-        browser, write_page(tmp_path_factory.mktemp("cases"), CASES, live.bundle())
+        browser,
+        write_page(tmp_path_factory.mktemp("cases"), CASES, live.model_bundle()),
     )
     assert page.inner_text(".live-said") == "Why <Lyon>."
     page.get_by_role("button", name="A capital").click()
@@ -500,7 +509,9 @@ def test_a_case_is_asked_with_the_answer_before_behind_it(cases):
     told(cases)
     assert cases.inner_text(".live-read") == "Peru. Which country is Lyon in?"
     assert cases.inner_text(".live-said") == "Why <Lyon>."
-    before = live.answers(CASES[0].before).set_index("object")["probability"]
+    before = live.object_probabilities(CASES[0].before).set_index("object")[
+        "probability"
+    ]
     found = ghosts(cases)
     assert "France" in found
     assert found == {name: pytest.approx(100 * before[name], abs=0.1) for name in found}
@@ -538,7 +549,7 @@ def test_a_change_leaves_the_case_and_keeps_its_answer_behind(cases):
     cases.get_by_role("button", name="A wrong word").click()
     told(cases)
     put(cases, before="Chad")
-    after_peru = live.answers(PERU).set_index("object")["probability"]
+    after_peru = live.object_probabilities(PERU).set_index("object")["probability"]
     assert ghosts(cases)["France"] == pytest.approx(100 * after_peru["France"], abs=0.1)
     assert cases.inner_text(".live-said") == ""
     assert cases.locator(".live-cases [aria-pressed=true]").count() == 0
@@ -555,7 +566,10 @@ LINKS = {  # of a sentence: what it asks, and what then stands in the box
 
 def test_a_link_in_the_text_sets_the_box(browser, tmp_path):
     """From disk, by keyboard, on a phone; also when it is followed again, or the page opens so."""
-    address, path = write_page(tmp_path, CASES, live.bundle()), tmp_path / "index.html"
+    address, path = (
+        write_page(tmp_path, CASES, live.model_bundle()),
+        tmp_path / "index.html",
+    )
     links = "".join(
         f'<a href="#ask?{link}">link {n}</a>' for n, link in enumerate(LINKS)
     )
@@ -594,7 +608,7 @@ def test_a_number_outside_its_range_is_put_inside(page):
 )
 def test_the_slider_asks_about_a_fact_stated_that_often(page, relation):
     facts, slider = (
-        live.facts().query("relation == @relation"),
+        live.facts_with_exposures().query("relation == @relation"),
         page.get_by_label("Times stated"),
     )
     put(page, relation)
@@ -661,7 +675,7 @@ def test_the_first_answer_comes_in_a_second(browser, address):
 
 def test_it_fits_the_window(page):
     usual, long = page.viewport_size, "Llanfairpwllgwyngyllgogerychwyrndrobwll" * 3
-    for way in WAYS:
+    for way in WAYS_OF_ASKING:
         put(page, "", long, way=way)
         for width in (1400, 390):
             page.set_viewport_size({"width": width, "height": 900})
@@ -685,7 +699,7 @@ def test_only_pages_with_a_place_to_ask_load_it_and_little():
             assert not scripts, path
     others = ("knowledge_base", "latent_knowledge", "multiplicity", "calibration")
     assert users == {"monitor", "try"} | {f"{name}_appendix" for name in others}
-    added = sum((SCRIPTS / name).stat().st_size for name in LOADED)
+    added = sum((LIVE_SCRIPTS_FOLDER / name).stat().st_size for name in LOADED)
     assert added < 100_000
 
 
@@ -719,7 +733,7 @@ def test_the_box_of_a_chapter_opens_on_the_case_that_shows_its_point(browser):
     for name, case in shown.items():
         page.goto((HTML / "chapters" / f"{name}.html").as_uri())
         (held,) = json.loads(page.get_attribute(".live-probe", "data-live"))["cases"]
-        told = answered("case", case)
+        told = stored_answer("case", case)
         assert held == {
             part: told[part] for part in ("label", "asked", "before", "said")
         }

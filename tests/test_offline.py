@@ -41,5 +41,5 @@ def test_what_a_test_starts_is_guarded_too():
 
 
 def test_the_network_can_be_allowed(monkeypatch):
-    monkeypatch.setenv(sitecustomize.ALLOWED, "1")
-    sitecustomize.refuse("socket.getaddrinfo", ("example.org", 443))
+    monkeypatch.setenv(sitecustomize.NETWORK_VARIABLE, "1")
+    sitecustomize.refuse_connection("socket.getaddrinfo", ("example.org", 443))

@@ -17,11 +17,11 @@ from helpers import cli, datasets
 from helpers.datasets import multiple_choice
 from helpers.runs import measuring
 from tests import page_examples as examples
-from tests.program_calls import call
+from tests.program_calls import run_program
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "book" / "python.md").read_text(encoding="utf-8")
-BLOCKS = examples.blocks(PAGE)
+BLOCKS = examples.example_blocks(PAGE)
 NAMES = [code.strip().splitlines()[-1][:40] for code, _ in BLOCKS]
 
 
@@ -29,12 +29,12 @@ NAMES = [code.strip().splitlines()[-1][:40] for code, _ in BLOCKS]
 def printed(tmp_path_factory):
     """Run all examples in order in one folder; return it, what they print and their names."""
     folder = tmp_path_factory.mktemp("session")
-    return folder, *examples.run(BLOCKS, folder)
+    return folder, *examples.run_examples(BLOCKS, folder)
 
 
 @pytest.mark.parametrize("place", range(len(BLOCKS)), ids=NAMES)
 def test_the_example_prints_what_the_page_shows(printed, place):
-    examples.compare(printed[1][place], BLOCKS[place][1])
+    examples.compare_output(printed[1][place], BLOCKS[place][1])
 
 
 def test_the_figure_is_the_one_shown(printed):
@@ -50,13 +50,13 @@ def test_the_figure_is_the_one_shown(printed):
 
 
 EXPOSURE = (ROOT / "book" / "exposure.md").read_text(encoding="utf-8")
-LOCAL, ONLINE, ATLAS = examples.blocks(EXPOSURE)
+LOCAL, ONLINE, ATLAS = examples.example_blocks(EXPOSURE)
 
 
 def test_counts_of_a_corpus_of_ones_own(tmp_path):
-    found, names = examples.run([LOCAL], tmp_path)
-    examples.compare(found[0], LOCAL[1])
-    folder = datasets.write(
+    found, names = examples.run_examples([LOCAL], tmp_path)
+    examples.compare_output(found[0], LOCAL[1])
+    folder = datasets.write_dataset(
         names["facts"], {"country": ["Where is [X]?"]}, tmp_path / "cities"
     )
     assert datasets.load(folder)["exposure"].tolist() == [2, 1, 0, 1]
@@ -64,9 +64,9 @@ def test_counts_of_a_corpus_of_ones_own(tmp_path):
 
 @pytest.mark.slow
 def test_the_agreement_with_the_exposures_of_the_atlas(tmp_path):
-    found, names = examples.run([LOCAL, ATLAS], tmp_path)
-    examples.compare(found[1], ATLAS[1])
-    stated = datasets.training("atlas-xs")["exposures"]
+    found, names = examples.run_examples([LOCAL, ATLAS], tmp_path)
+    examples.compare_output(found[1], ATLAS[1])
+    stated = datasets.training_exposure("atlas-xs")["exposures"]
     assert (
         names["documents"].to_numpy() >= stated[names["facts"]["fact"]].to_numpy()
     ).all()
@@ -101,7 +101,7 @@ def test_the_query_is_what_the_service_documents(tmp_path, monkeypatch):
 
     monkeypatch.setattr(requests, "post", post)
     monkeypatch.setattr(tenacity.nap.time, "sleep", lambda seconds: None)
-    _, names = examples.run([LOCAL, ONLINE], tmp_path)
+    _, names = examples.run_examples([LOCAL, ONLINE], tmp_path)
     assert {url for url, _ in asked} == {"https://api.infini-gram.io/"}
     assert asked[0][1] == {
         "index": "v4_piletrain_llama",
@@ -110,7 +110,9 @@ def test_the_query_is_what_the_service_documents(tmp_path, monkeypatch):
     }
     facts = names["facts"]
     assert facts["exposure"].fillna(-1).tolist() == [7, 0, -1, 9]
-    folder = datasets.write(facts, {"country": ["Where is [X]?"]}, tmp_path / "cities")
+    folder = datasets.write_dataset(
+        facts, {"country": ["Where is [X]?"]}, tmp_path / "cities"
+    )
     assert datasets.load(folder)["exposure"].isna().tolist() == [
         False,
         False,
@@ -127,7 +129,7 @@ def test_the_line_with_a_count_is_read(tmp_path):
     text = json.dumps({"relations": ["Who wrote [X]?"]}) + "\n" + line
     (tmp_path / "author.json").write_text(text, encoding="utf-8")
     assert datasets.load(tmp_path)["exposure"].tolist() == [812]
-    assert multiple_choice.load(str(tmp_path)).items["answer"].size == 1
+    assert multiple_choice.load_benchmark(str(tmp_path)).items["answer"].size == 1
 
 
 RERUN = [ROOT / "book" / f"{name}.md" for name in ("rerun", "logs", "archives")]
@@ -157,7 +159,7 @@ def test_the_page_has_commands_of_each_kind():
 
 @pytest.mark.parametrize("command", MAKE)
 def test_make_knows_target_and_variables(command):
-    call("make", "-n", *shlex.split(command)[1:], cwd=ROOT)
+    run_program("make", "-n", *shlex.split(command)[1:], cwd=ROOT)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for word in shlex.split(command)[2:]:
         name, _, value = word.partition("=")
@@ -171,7 +173,9 @@ def test_the_commands_of_python_take_these_words(command):
     module, *words = shlex.split(command)[2:]
     args = {"helpers": cli, "book.tools": commands}[module].parser().parse_args(words)
     if args.command == "measure":
-        allowed = set().union(*(measuring.declared(study) for study in args.studies))
+        allowed = set().union(
+            *(measuring.default_run_settings(study) for study in args.studies)
+        )
         assert {word.partition("=")[0] for word in args.set} <= allowed
         return
     if args.command in ("card", "pack", "verify", "plan", "devices"):

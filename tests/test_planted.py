@@ -5,9 +5,11 @@ import pytest
 from tests import planted
 
 
-@pytest.mark.parametrize("fault", planted.faults(), ids=lambda fault: fault.what)
+@pytest.mark.parametrize(
+    "fault", planted.planted_faults(), ids=lambda fault: fault.what
+)
 def test_a_fault_has_one_place(fault):
-    assert planted.faulty(fault)
+    assert planted.faulty_source(fault)
 
 
 @pytest.mark.slow

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.plugins.make_tasks import make
+from bench.plugins.make_tasks import write_tasks
 from helpers import exchange
 from helpers.io import files
 from helpers.runs import measuring
-from tests.program_calls import call
+from tests.program_calls import run_program
 
 STUDIES = ("monitor", "multiplicity")
 RELATIONS = ["P17", "P36", "P30", "P37"]
@@ -39,11 +39,11 @@ def told(shared, name):
 
 def test_plain_measures_are_those_of_an_archive(root, tmp_path, plain):
     """The answers of the archive, in place of a tool's: two implementations of the measures."""
-    shared = exchange.read(root / "results" / "atlas-xs.zip")
-    make(root / "results" / "atlas-xs.zip", tmp_path)
+    shared = exchange.read_archive(root / "results" / "atlas-xs.zip")
+    write_tasks(root / "results" / "atlas-xs.zip", tmp_path)
     knowledge = plain(tmp_path)
     tables = {
-        name: files.table(shared.files[f"{name}/answers.parquet"], name)
+        name: files.read_parquet_table(shared.files[f"{name}/answers.parquet"], name)
         for name in STUDIES
     }
 
@@ -84,17 +84,21 @@ def measured(tmp_path_factory):
     place = tmp_path_factory.mktemp("plugins")
     given = {"n_facts": 1, "n_items": 10, "relations": RELATIONS, "n_bootstrap": 20}
     list(
-        measuring.measure("atlas-s", STUDIES, given | {"device": "cpu"}, place / "runs")
+        measuring.measure_model(
+            "atlas-s", STUDIES, given | {"device": "cpu"}, place / "runs"
+        )
     )
-    make(place / "runs" / "atlas-s", place / "tasks")
-    return exchange.describe(place / "runs" / "atlas-s"), place / "tasks"
+    write_tasks(place / "runs" / "atlas-s", place / "tasks")
+    return exchange.describe_runs(place / "runs" / "atlas-s"), place / "tasks"
 
 
 def ran(variable, *words, folder):
     """Run a tool by the interpreter that a variable names; skip where there is none."""
     if not (python := os.environ.get(variable)):
         pytest.skip(f"{variable} names no interpreter")
-    call(python, "-m", *words, cwd=folder, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    run_program(
+        python, "-m", *words, cwd=folder, env={**os.environ, "HF_HUB_OFFLINE": "1"}
+    )
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.program_calls import python
+from tests.program_calls import run_python
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -84,7 +84,7 @@ def imported_by(sources: Iterable[str]) -> set[str]:
 
 
 def test_installed_packages_fit_together():
-    python("-m", "pip", "check")
+    run_python("-m", "pip", "check")
 
 
 def test_requirements_are_installed_as_pinned():
@@ -138,7 +138,7 @@ def test_the_library_declares_what_it_imports_and_nothing_else():
 
 def test_import_helpers_is_cheap():
     code = "import helpers, helpers.runs, sys; sys.exit('torch' in sys.modules)"
-    python("-c", code, cwd=ROOT)
+    run_python("-c", code, cwd=ROOT)
 
 
 def test_the_repository_is_named_in_one_place():

@@ -66,7 +66,7 @@ def test_want_of_memory_is_told_in_one_place(root):
     ],
 )
 def test_an_index_names_safetensors_of_its_folder_alone(index, tmp_path):
-    (tmp_path / checkpoints.INDEX).write_text(json.dumps(index))
+    (tmp_path / checkpoints.WEIGHTS_INDEX_FILE).write_text(json.dumps(index))
     with pytest.raises(UserError):
         checkpoints.weight_files(tmp_path, "m")
 
@@ -79,7 +79,7 @@ def test_strange_json_is_one_sentence(text):
 
 @pytest.mark.parametrize("text", ["a\x1b]0;x\x07", "a\n::error::b", "a\r\x9b2J\u202eb"])
 def test_what_is_printed_is_one_plain_line(text):
-    assert cli.printable(text).isprintable()
+    assert cli.printable_line(text).isprintable()
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_pages_do_not_say_where_they_were_made(tmp_path, root):
 
 
 def test_two_commands_do_not_write_to_one_folder(tmp_path):
-    found = measuring.measure("atlas-xs", ["monitor"], {"n_facts": 1}, tmp_path)
+    found = measuring.measure_model("atlas-xs", ["monitor"], {"n_facts": 1}, tmp_path)
     place, said = tmp_path / "atlas-xs" / "monitor", "Another run is at work in"
-    with store.alone(place), pytest.raises(UserError, match=said):
+    with store.lock_folder(place), pytest.raises(UserError, match=said):
         next(found)
     assert not list(tmp_path.rglob("run.json"))
 
@@ -125,7 +125,7 @@ def test_two_commands_do_not_write_to_one_folder(tmp_path):
 def test_a_run_with_other_settings_is_not_replaced_without_a_word(tmp_path, capsys):
     for n_facts in (1, 1, 2):
         given = {"n_facts": n_facts, "relations": ["P36"], "n_panel": 0}
-        [made] = measuring.measure("atlas-xs", ["monitor"], given, tmp_path)
+        [made] = measuring.measure_model("atlas-xs", ["monitor"], given, tmp_path)
         told = (
             f"{made.folder}: the run with another n_facts is replaced."
             in capsys.readouterr().err

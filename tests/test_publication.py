@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.program_calls import call, python
+from tests.program_calls import run_program, run_python
 
 ROOT = Path(__file__).resolve().parent.parent
 CARE = ROOT / ".github"
@@ -27,7 +27,7 @@ TOP_LEVEL = {  # the user's names, and what tools look for at the top and nowher
 def tracked() -> list[str]:
     """Return the paths that git keeps, or would keep."""
     words = ("ls-files", "--cached", "--others", "--exclude-standard")
-    done = call("git", "-C", ROOT, *words, code=None)
+    done = run_program("git", "-C", ROOT, *words, code=None)
     if done.returncode:
         pytest.skip("this copy of the project is no git repository")
     return done.stdout.splitlines()
@@ -48,7 +48,7 @@ def test_top_level_names_are_the_agreed_ones():
     ids=["workflows", "dependabot", "citation"],
 )
 def test_it_follows_its_schema(schema, files):
-    python("-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
+    run_python("-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

@@ -16,7 +16,7 @@ from axe_playwright_python.base import AXE_FILE_PATH
 from PIL import Image
 from playwright.sync_api import Page
 
-from tests.browser_scripts import script
+from tests.browser_scripts import script_source
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
@@ -131,7 +131,7 @@ def test_no_serious_barrier(visit, name, good):
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function(
-            script("scrollable")
+            script_source("scrollable")
         )  # the theme lets keys reach what scrolls, a moment later
         for theme in THEMES:
             page.evaluate(
@@ -140,7 +140,9 @@ def test_no_serious_barrier(visit, name, good):
             rules = (
                 None if theme == "light" else ["link-in-text-block"]
             )  # and colours, always
-            serious, passed = page.evaluate(script("barriers"), [rules, list(good)])
+            serious, passed = page.evaluate(
+                script_source("barriers"), [rules, list(good)]
+            )
             found += [f"{width} px, {theme}: {what}" for what in serious]
             good.update(passed)
     assert not found
@@ -151,13 +153,13 @@ def test_the_search_for_barriers_can_find_one(page):
     page.set_content(f'<html lang="en"><title>a</title>{pale}')
     page.add_style_tag(content=STYLE)
     page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
-    found, good = page.evaluate(script("barriers"), [None, []])
+    found, good = page.evaluate(script_source("barriers"), [None, []])
     assert {what.partition(":")[0] for what in found} == {"color-contrast", "image-alt"}
     assert len(good) == 1  # the dark ones are alike
-    assert page.evaluate(script("barriers"), [None, good]) == [found, []]
+    assert page.evaluate(script_source("barriers"), [None, good]) == [found, []]
     page.evaluate("document.body.style.color = '#bbb'")
     found, _ = page.evaluate(
-        script("barriers"), [None, good]
+        script_source("barriers"), [None, good]
     )  # no longer those that were good
     assert any(what.startswith("color-contrast: <p") for what in found)
 

@@ -14,14 +14,14 @@ from helpers.studies import STUDIES
 
 @pytest.fixture(scope="module")
 def shared(root):
-    return exchange.read(root / "results" / "atlas-xs.zip")
+    return exchange.read_archive(root / "results" / "atlas-xs.zip")
 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_tables_of_an_archive_fit(shared, study):
     run, answers = shared.record["runs"][study], shared.answers(study)
     schemas.checked(answers, "answers", study)
-    facts = record.facts(study, run["parameters"], answers)
+    facts = record.facts_from_answers(study, run["parameters"], answers)
     told = {each.column for each in schemas.columns_of("facts", study)}
     open_columns = {name for name in facts if re.fullmatch(r"asked_frame\d+", name)}
     assert set(facts) - open_columns <= told
@@ -43,12 +43,14 @@ def test_each_column_is_told_once_and_in_words():
 
 def test_the_columns_of_probes_are_those_of_the_prompts():
     told = {each.column for each in schemas.columns_of("probes", "monitor")}
-    assert told <= set(frames.COLUMNS)
+    assert told <= set(frames.QUESTION_COLUMNS)
     told = {each.column for each in schemas.columns_of("probes", "latent_knowledge")}
-    assert told <= set(lists.COLUMNS)
+    assert told <= set(lists.LIST_COLUMNS)
     assert (
         "variant"
-        in consistency_questions.choices(pd.DataFrame(columns=["item"])).columns
+        in consistency_questions.consistency_probes(
+            pd.DataFrame(columns=["item"])
+        ).columns
     )
 
 

@@ -16,9 +16,9 @@ import yaml
 
 from helpers import runs
 from tests import hostile_inputs
-from tests.browser_scripts import script
+from tests.browser_scripts import script_source
 from tests.chapters import finished_runs, notebook_execution
-from tests.program_calls import call
+from tests.program_calls import run_program
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,10 @@ FEW = ["n_bootstrap=20"]
 @pytest.fixture(scope="module")
 def folder(request, tmp_path_factory) -> Path:
     top = tmp_path_factory.mktemp("hostile")
-    model, facts = str(hostile_inputs.model(top)), hostile_inputs.facts(top)
+    model, facts = (
+        str(hostile_inputs.write_hostile_model(top)),
+        hostile_inputs.write_hostile_facts(top),
+    )
     words = {
         "monitor": [
             f"dataset={facts}",
@@ -46,11 +49,11 @@ def folder(request, tmp_path_factory) -> Path:
         ],
         "knowledge_base": [
             "dataset=seen_qa",
-            f"sources={hostile_inputs.questions(top)}",
+            f"sources={hostile_inputs.write_hostile_questions(top)}",
             "n_seen=6",
         ],
         "multiplicity": [
-            f"dataset={hostile_inputs.choices(top)}",
+            f"dataset={hostile_inputs.write_hostile_choices(top)}",
             "n_items=6",
             "n_variations=3",
         ],
@@ -75,7 +78,7 @@ def folder(request, tmp_path_factory) -> Path:
     }
     for chapter, few in words.items():
         if chapter in wanted:
-            with notebook_execution.instead_of_kernels():
+            with notebook_execution.execute_in_process():
                 finished_runs.run(chapter, model, [*few, *FEW], top / "runs")
     return next((top / "runs").glob("*/*/run.json")).parents[1]
 
@@ -108,7 +111,7 @@ def pages(root, folder, tmp_path_factory) -> Path:
         "--path-output",
         "book",
     ]
-    call(*command, cwd=top)
+    run_program(*command, cwd=top)
     return top / "book" / "_build" / "html" / "chapters"
 
 
@@ -126,7 +129,7 @@ def test_the_browser_takes_no_word_for_markup(browser, pages, chapter):
     )
     page.goto((pages / f"{chapter}.html").as_uri(), wait_until="load")
     page.evaluate("window.MathJax?.startup?.promise")
-    assert page.evaluate(script("done")) == NOTHING
+    assert page.evaluate(script_source("done")) == NOTHING
     assert page.locator(
         "mjx-container"
     ).count()  # formulas are set, but for those of the outputs
@@ -144,21 +147,21 @@ def _strange(url: str) -> bool:
 def test_the_words_were_there_to_be_taken(pages, folder, chapter):
     text = (pages / f"{chapter}.html").read_text(encoding="utf-8")
     assert len(re.findall(r"&lt;(?:script|img|svg)|\\u003c|\\x3c", text)) > 3
-    answers = runs.answers(folder / chapter)
+    answers = runs.load_answers(folder / chapter)
     whole = answers.to_json()
     assert "hit=1" in whole
     name = nbformat.read(folder / chapter / "notebook.ipynb", as_version=4)
-    assert hostile_inputs.FOLDER in str(name.metadata.papermill.parameters)
+    assert hostile_inputs.HOSTILE_FOLDER_NAME in str(name.metadata.papermill.parameters)
 
 
 def test_the_check_can_fail(browser, tmp_path):
     (tmp_path / "bad.html").write_text(
-        f"<p>{hostile_inputs.STRINGS[1]}</p><p>{hostile_inputs.STRINGS[0]}</p>"
+        f"<p>{hostile_inputs.HOSTILE_STRINGS[1]}</p><p>{hostile_inputs.HOSTILE_STRINGS[0]}</p>"
     )
     page = browser.new_page()
     page.goto((tmp_path / "bad.html").as_uri(), wait_until="load")
     page.wait_for_function("window.hit === 1")
-    assert page.evaluate(script("done")) == {
+    assert page.evaluate(script_source("done")) == {
         "ran": True,
         "elements": 1,
         "formulas": 0,

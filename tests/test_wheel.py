@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from helpers import runs
-from tests.program_calls import python
+from tests.program_calls import run_python
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +78,7 @@ def wheel(root, tmp_path_factory) -> Path:
         target,
         source,
     )
-    python("-m", "pip", "wheel", *words)
+    run_python("-m", "pip", "wheel", *words)
     return next(target.glob("*.whl"))
 
 
@@ -150,10 +150,15 @@ def test_a_chapter_opened_elsewhere_runs_from_its_first_cell(
         cwd=elsewhere,
         progress_bar=False,
     )
-    said = python("-c", "import helpers; print(helpers.__file__)").stdout.strip()
+    said = run_python("-c", "import helpers; print(helpers.__file__)").stdout.strip()
     assert said == str(installed / "helpers" / "__init__.py")
     folder = elsewhere / "runs" / "atlas-xs" / "monitor"
-    assert runs.metrics(folder).query("level == 'run'")["estimate"].between(0, 1).any()
+    assert (
+        runs.load_metrics(folder)
+        .query("level == 'run'")["estimate"]
+        .between(0, 1)
+        .any()
+    )
     assert json.loads((folder / "run.json").read_text())["commit"] is None
     cells = nbformat.read("done.ipynb", as_version=4).cells
     assert all(
@@ -187,7 +192,7 @@ def test_a_script_and_measure_need_none_of_the_books_packages(elsewhere):
 def light(folder: Path, call: str, *words: str) -> subprocess.CompletedProcess:
     """Run code where no package can be found but those that the library asks for."""
     code = LIGHT.format(absent=sorted(absent()), call=call)
-    return python("-c", code, *words, cwd=folder)
+    return run_python("-c", code, *words, cwd=folder)
 
 
 def absent() -> set[str]:

@@ -11,10 +11,10 @@ import yaml
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from helpers.models import Local, slug
+from helpers.models import Local, model_slug
 from helpers.models.language_model import Trials
 
-TEXTS = [
+TOKENIZER_TEXTS = [
     "Which country is Lyon in? France",
     "France. Which country is Lyon in? France",
     "Lyon is located in France. Turin is located in Italy. Bern is the capital of Switzerland.",
@@ -25,9 +25,11 @@ TEXTS = [
 
 # name: (class of the configuration, its settings)
 _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-CAUSAL, SEQ2SEQ, MORE = (_READ[kind] for kind in ("causal", "seq2seq", "more"))
-VOCABULARY = _READ["small"]["vocab_size"]
-FAMILIES = sorted([*CAUSAL, *SEQ2SEQ])
+CAUSAL_FAMILIES, SEQ2SEQ_FAMILIES, FURTHER_FAMILIES = (
+    _READ[kind] for kind in ("causal", "seq2seq", "more")
+)
+VOCABULARY_SIZE = _READ["small"]["vocab_size"]
+ALL_FAMILIES = sorted([*CAUSAL_FAMILIES, *SEQ2SEQ_FAMILIES])
 
 
 def byte_tokenizer(special: str = "none") -> PreTrainedTokenizerFast:
@@ -41,12 +43,12 @@ def _byte_tokenizer(special: str) -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY,
+        vocab_size=VOCABULARY_SIZE,
         special_tokens=["<s>", "</s>"],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.train_from_iterator(TOKENIZER_TEXTS, trainer)
     if special != "none":
         tokenizer.post_processor = processors.TemplateProcessing(
             single="<s> $A </s>" if special == "bos+eos" else "<s> $A",
@@ -73,7 +75,7 @@ def _piece_tokenizer(special: str) -> PreTrainedTokenizerFast:
         unk_token="<unk>",
         show_progress=False,
     )
-    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.train_from_iterator(TOKENIZER_TEXTS, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="$A </s>" if special == "eos" else "<s> $A",
         special_tokens=[("</s>", 1), ("<s>", 3)],
@@ -89,7 +91,9 @@ def _piece_tokenizer(special: str) -> PreTrainedTokenizerFast:
 
 def fallback_tokenizer() -> PreTrainedTokenizerFast:
     """Return a SentencePiece-like BPE as Llama's, which writes most characters as their bytes."""
-    known = sorted({letter for text in TEXTS for letter in text} - {" ", "\n"})
+    known = sorted(
+        {letter for text in TOKENIZER_TEXTS for letter in text} - {" ", "\n"}
+    )
     pieces = [
         "<s>",
         "</s>",
@@ -110,7 +114,7 @@ def fallback_tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-TEMPLATE = (
+CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}[{{ message.role }}] {{ message.content }}\n"
     "{% endfor %}{% if add_generation_prompt %}[assistant] {% endif %}"
 )
@@ -119,17 +123,17 @@ TEMPLATE = (
 def chat_tokenizer() -> PreTrainedTokenizerFast:
     """Return the byte-level tokenizer with a first token of its own and a chat template."""
     tokenizer = byte_tokenizer("bos")
-    tokenizer.chat_template = TEMPLATE
+    tokenizer.chat_template = CHAT_TEMPLATE
     return tokenizer
 
 
-def network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedModel:
+def tiny_network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedModel:
     """Return a tiny random model of a family, its weights spread so that logits differ."""
-    name, settings = (CAUSAL | SEQ2SEQ | MORE)[family]
+    name, settings = (CAUSAL_FAMILIES | SEQ2SEQ_FAMILIES | FURTHER_FAMILIES)[family]
     settings = {"bos_token_id": 0, "eos_token_id": 1, **settings, **changes}
     config = getattr(transformers, name)(**settings)
     torch.manual_seed(seed)
-    auto = transformers.AutoModelForSeq2SeqLM if family in SEQ2SEQ else None
+    auto = transformers.AutoModelForSeq2SeqLM if family in SEQ2SEQ_FAMILIES else None
     network = (
         (auto or transformers.AutoModelForCausalLM).from_config(config).float().eval()
     )
@@ -147,19 +151,19 @@ def network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedMod
     return network
 
 
-def language_model(
+def tiny_language_model(
     family: str = "llama", tokenizer=None, seed: int = 0, chat: bool = False, **changes
 ) -> Local:
     """Return a tiny random model of a family."""
-    kind = "seq2seq" if family in SEQ2SEQ else "causal"
+    kind = "seq2seq" if family in SEQ2SEQ_FAMILIES else "causal"
     if tokenizer is None:
         tokenizer = piece_tokenizer() if kind == "seq2seq" else byte_tokenizer("bos")
-    made = network(family, seed, **{"vocab_size": len(tokenizer), **changes})
+    made = tiny_network(family, seed, **{"vocab_size": len(tokenizer), **changes})
     config = made.config
-    limit = None if family in (*SEQ2SEQ, "bloom") else 128
+    limit = None if family in (*SEQ2SEQ_FAMILIES, "bloom") else 128
     return Local(
         name=f"tiny-{family}",
-        slug=slug(f"tiny-{family}"),
+        slug=model_slug(f"tiny-{family}"),
         model=made,
         tokenizer=tokenizer,
         kind=kind,
@@ -178,9 +182,11 @@ def untried(lm: Local) -> Local:
     return dataclasses.replace(lm, trials=Trials())
 
 
-def save(folder: Path, family: str = "llama", tokenizer=None, **settings) -> Path:
+def save_tiny_model(
+    folder: Path, family: str = "llama", tokenizer=None, **settings
+) -> Path:
     """Write a tiny model and its tokenizer as safetensors and return the folder."""
-    lm = language_model(family, tokenizer)
+    lm = tiny_language_model(family, tokenizer)
     lm.model.save_pretrained(folder, **settings)
     lm.tokenizer.save_pretrained(folder)
     return folder
@@ -201,7 +207,7 @@ def naive_logprobs(lm: Local, ids, start: int, source=()) -> list[float]:
 
 
 @cache
-def real_tokenizer(folder: Path, vocabulary: str) -> PreTrainedTokenizerBase:
+def published_tokenizer(folder: Path, vocabulary: str) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a published model, read from a file that holds its vocabulary."""
     return AutoTokenizer.from_pretrained(
         folder, gguf_file=f"ggml-vocab-{vocabulary}.gguf"

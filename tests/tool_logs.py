@@ -6,14 +6,14 @@ import zipfile
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-OPTIONS = ("Rome", "New York", "Oslo")
-STAMP = "2026-01-02T03-04-05.678901"
-BEST = {0: (-1, -2, -3), 1: (-2, -1, -3), 2: (-3, -2, -1)}
+CITY_OPTIONS = ("Rome", "New York", "Oslo")
+LOG_FILE_STAMP = "2026-01-02T03-04-05.678901"
+OPTION_LOGPROBS = {0: (-1, -2, -3), 1: (-2, -1, -3), 2: (-3, -2, -1)}
 
 
-def choice(doc, chosen, prompt, target="0", options=OPTIONS, **more):
+def lm_eval_choice_line(doc, chosen, prompt, target="0", options=CITY_OPTIONS, **more):
     """Return a line of a multiple-choice task as lm-eval 0.4.13 writes it."""
-    scores = BEST[chosen] if isinstance(chosen, int) else chosen
+    scores = OPTION_LOGPROBS[chosen] if isinstance(chosen, int) else chosen
     asked = {
         f"gen_args_{i}": {"arg_0": f"{prompt} {doc}?", "arg_1": f" {text}"}
         for i, text in enumerate(options)
@@ -35,7 +35,9 @@ def choice(doc, chosen, prompt, target="0", options=OPTIONS, **more):
     return line | {"doc_hash": doc, "acc": float(str(target) in right)} | more
 
 
-def text(doc, said, right, prompt, target="Rome", metric="exact_match", **more):
+def lm_eval_text_line(
+    doc, said, right, prompt, target="Rome", metric="exact_match", **more
+):
     """Return a line of a task with generated answers."""
     asked = {"gen_args_0": {"arg_0": f"{prompt} {doc}?", "arg_1": {"until": ["\n"]}}}
     line = {
@@ -54,31 +56,33 @@ def text(doc, said, right, prompt, target="Rome", metric="exact_match", **more):
     return line | {"doc_hash": doc} | more
 
 
-def write(folder, lines, task="capitals", model="m", sha=""):
+def write_lm_eval_log(folder, lines, task="capitals", model="m", sha=""):
     """Write a log with the results beside it, as lm-eval does; without a model, the log alone."""
     folder.mkdir(parents=True)
     if model:
         about = {"model_name": model, "config": {"model_sha": sha}}
-        (folder / f"results_{STAMP}.json").write_text(json.dumps(about))
-    path = folder / f"samples_{task}_{STAMP}.jsonl"
+        (folder / f"results_{LOG_FILE_STAMP}.json").write_text(json.dumps(about))
+    path = folder / f"samples_{task}_{LOG_FILE_STAMP}.jsonl"
     path.write_text(
         "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     )
     return path
 
 
-def three(folder):
+def write_three_runs(folder):
     """Write three runs: a says 0, 0, 1; b says 1, 2, 1; c says 2, 2, 2 and is right."""
     runs = [(0, 1, 2), (0, 2, 2), (1, 1, 2)]
     return [
-        write(folder / str(k), [
-            choice("a", a, f"p{k}"), choice("b", b, f"p{k}"), choice("c", c, f"p{k}", "2"),
+        write_lm_eval_log(folder / str(k), [
+            lm_eval_choice_line("a", a, f"p{k}"), lm_eval_choice_line("b", b, f"p{k}"), lm_eval_choice_line("c", c, f"p{k}", "2"),
         ])
         for k, (a, b, c) in enumerate(runs)
     ]  # fmt: skip
 
 
-def sample(name, letter, value, choices=OPTIONS, target="A", prompt="p", **more):
+def inspect_sample(
+    name, letter, value, choices=CITY_OPTIONS, target="A", prompt="p", **more
+):
     """Return a sample of a multiple-choice task as Inspect 0.3 writes it."""
     messages = [
         {"role": "user", "content": prompt},
@@ -90,7 +94,7 @@ def sample(name, letter, value, choices=OPTIONS, target="A", prompt="p", **more)
     return row | more
 
 
-def archive(path, samples, model="hf/m", head="header.json"):
+def write_inspect_archive(path, samples, model="hf/m", head="header.json"):
     """Write an archive of Inspect."""
     about = {"task": "capitals", "model": model, "model_args": {}}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
@@ -101,7 +105,7 @@ def archive(path, samples, model="hf/m", head="header.json"):
     return path
 
 
-def packed_by_zstandard(path):
+def pack_by_zstandard(path):
     """Pack the files of an archive as newer versions of Inspect do, which zipfile cannot."""
     with zipfile.ZipFile(path) as old:
         parts = {name: old.read(name) for name in old.namelist()}
@@ -123,9 +127,9 @@ def packed_by_zstandard(path):
     path.write_bytes(whole)
 
 
-def details(folder, rows, model="org/m", task="capitals|0"):
+def write_lighteval_details(folder, rows, model="org/m", task="capitals|0"):
     """Write details as lighteval 0.13 does: a row is (id, query, choices, gold, answer)."""
-    place = folder / "details" / model / STAMP
+    place = folder / "details" / model / LOG_FILE_STAMP
     place.mkdir(parents=True)
     records = []
     for name, query, choices, gold, said in rows:
@@ -143,6 +147,7 @@ def details(folder, rows, model="org/m", task="capitals|0"):
         metric = {"em" if texts else "acc": float(right)}
         records.append({"doc": doc, "model_response": answer, "metric": metric})
     pq.write_table(
-        pa.Table.from_pylist(records), place / f"details_{task}_{STAMP}.parquet"
+        pa.Table.from_pylist(records),
+        place / f"details_{task}_{LOG_FILE_STAMP}.parquet",
     )
-    return place / f"details_{task}_{STAMP}.parquet"
+    return place / f"details_{task}_{LOG_FILE_STAMP}.parquet"

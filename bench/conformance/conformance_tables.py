@@ -8,40 +8,52 @@ from pathlib import Path
 import pandas as pd
 
 HERE = Path(__file__).parent
-BOOK = HERE.parents[1] / "book"
-MADE_OF = tomllib.loads((HERE / "situations.toml").read_text(encoding="utf-8"))
-CLOSE = 1e-3  # of sums in float32
-EXACT, RAISED, OTHER = "exact", "raises an error", "not traced"
+BOOK_FOLDER = HERE.parents[1] / "book"
+SITUATIONS = tomllib.loads((HERE / "situations.toml").read_text(encoding="utf-8"))
+FLOAT32_TOLERANCE = 1e-3  # of sums in float32
+EXACT_OUTCOME, ERROR_OUTCOME, UNTRACED_OUTCOME = (
+    "exact",
+    "raises an error",
+    "not traced",
+)
 
 
-def compared() -> pd.DataFrame:
+def case_outcomes() -> pd.DataFrame:
     """Return each tool's cases with their outcome: exact, an error, or the convention it equals."""
     cases = pd.read_json(HERE / "cases.jsonl", lines=True)
     found = pd.read_csv(HERE / "results.csv").merge(cases, on="case")
     rows = zip(found["tool"], found["alone"], found["expected"], found["also"])
     found["difference"] = found["alone"] - found["expected"]
-    found["exact"] = found["difference"].abs() <= CLOSE
-    moved = (found["alone"] - found["batched"]).abs() > CLOSE
+    found["exact"] = found["difference"].abs() <= FLOAT32_TOLERANCE
+    moved = (found["alone"] - found["batched"]).abs() > FLOAT32_TOLERANCE
     found["moved"] = moved | (found["alone"].isna() != found["batched"].isna())
-    return found.assign(outcome=[outcome(*row) for row in rows])
+    return found.assign(outcome=[score_outcome(*row) for row in rows])
 
 
-def outcome(tool: str, value: float, expected: float, also: dict[str, float]) -> str:
+def score_outcome(
+    tool: str, value: float, expected: float, also: dict[str, float]
+) -> str:
     """Return what a tool's number equals; of several conventions, one that its code follows."""
     if pd.isna(value):
-        return RAISED
-    known = {EXACT: expected, **also}
+        return ERROR_OUTCOME
+    known = {EXACT_OUTCOME: expected, **also}
     name = next(
-        (name for name, other in known.items() if abs(value - other) <= CLOSE), OTHER
+        (
+            name
+            for name, other in known.items()
+            if abs(value - other) <= FLOAT32_TOLERANCE
+        ),
+        UNTRACED_OUTCOME,
     )
     names = name.split("|")
     name = next(
-        (name for name in MADE_OF["followed"].get(tool, ()) if name in names), names[0]
+        (name for name in SITUATIONS["followed"].get(tool, ()) if name in names),
+        names[0],
     )
-    return MADE_OF["conventions"].get("cut" if ", cut to " in name else name, name)
+    return SITUATIONS["conventions"].get("cut" if ", cut to " in name else name, name)
 
 
-def by_group(found: pd.DataFrame) -> pd.DataFrame:
+def exact_counts_by_group(found: pd.DataFrame) -> pd.DataFrame:
     """Return how many of the cases with an exact value each tool scores exactly, by group."""
     known = found[found["expected"].notna()]
     tools = list(found["tool"].unique())
@@ -49,7 +61,7 @@ def by_group(found: pd.DataFrame) -> pd.DataFrame:
         index="group", columns="tool", values="exact", aggfunc="sum"
     )[tools]
     table.insert(0, "cases", known.groupby("group")["case"].nunique())
-    table = table.reindex(list(MADE_OF["groups"])).rename(MADE_OF["groups"])
+    table = table.reindex(list(SITUATIONS["groups"])).rename(SITUATIONS["groups"])
     table.loc["all"] = table.sum()
     moved = found.groupby("tool")["moved"].sum()
     table.loc["another number, or an error, when asked among others"] = moved
@@ -61,7 +73,7 @@ def by_group(found: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def by_convention(found: pd.DataFrame) -> pd.DataFrame:
+def inexact_counts_by_convention(found: pd.DataFrame) -> pd.DataFrame:
     """Return what each tool does where it is not exact: cases, and the size of the difference."""
     known = found[found["expected"].notna() & ~found["exact"]]
     order = {tool: place for place, tool in enumerate(found["tool"].unique())}
@@ -72,7 +84,9 @@ def by_convention(found: pd.DataFrame) -> pd.DataFrame:
             (part["difference"] > 0).mean(),
         )
         told = (
-            ("", "") if outcome == RAISED else (f"{size:.1f}", f"{100 * higher:.0f} %")
+            ("", "")
+            if outcome == ERROR_OUTCOME
+            else (f"{size:.1f}", f"{100 * higher:.0f} %")
         )
         rows.append((tool, outcome, len(part), *told))
     rows.sort(key=lambda row: (order[row[0]], -row[2]))
@@ -80,7 +94,7 @@ def by_convention(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def accuracy() -> pd.DataFrame:
+def accuracy_by_tool() -> pd.DataFrame:
     """Return accuracy by way of asking and tool; in brackets, the answers won and lost.
 
     Options that tie share the point.
@@ -89,11 +103,11 @@ def accuracy() -> pd.DataFrame:
     found = pd.read_csv(HERE / "answers.csv").merge(asked, on="case")
     found["question"] = found["case"].str.rpartition("-")[0]
     told = found[found["tool"] == "ours"].assign(
-        tool=EXACT, alone=lambda x: x["expected"]
+        tool=EXACT_OUTCOME, alone=lambda x: x["expected"]
     )
     rows = []
     found = pd.concat([told, found])
-    for way in MADE_OF["ways"]:
+    for way in SITUATIONS["ways"]:
         part = found[found["group"] == way]
         best = part.groupby(["tool", "question"])["alone"].transform("max")
         chosen = part[part["alone"] >= best - 1e-6]
@@ -101,9 +115,9 @@ def accuracy() -> pd.DataFrame:
         row = {"way of asking": way}
         for tool in part["tool"].unique():
             if tool not in right:
-                row[tool] = RAISED
+                row[tool] = ERROR_OUTCOME
                 continue
-            moved = right[tool] - right[EXACT]
+            moved = right[tool] - right[EXACT_OUTCOME]
             won, lost = moved.clip(lower=0).sum(), -moved.clip(upper=0).sum()
             change = f" (+{won:.3g} −{lost:.3g})" if won or lost else ""
             row[tool] = f"{100 * right[tool].mean():.1f} %{change}"
@@ -113,14 +127,16 @@ def accuracy() -> pd.DataFrame:
 
 def main() -> None:
     """Write the three tables."""
-    found = compared()
+    found = case_outcomes()
     made = {
-        "cases": by_group(found),
-        "reasons": by_convention(found),
-        "accuracy": accuracy(),
+        "cases": exact_counts_by_group(found),
+        "reasons": inexact_counts_by_convention(found),
+        "accuracy": accuracy_by_tool(),
     }
     for name, table in made.items():
-        table.to_csv(BOOK / f"conformance_{name}.csv", index=False, lineterminator="\n")
+        table.to_csv(
+            BOOK_FOLDER / f"conformance_{name}.csv", index=False, lineterminator="\n"
+        )
 
 
 if __name__ == "__main__":

@@ -24,17 +24,17 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers import PreTrainedTokenizerFast as Vocabulary
 
 HERE = Path(__file__).parent
-ATLAS = HERE.parents[1] / "helpers" / "models" / "weights" / "atlas-xs"
-MADE_OF = tomllib.loads((HERE / "situations.toml").read_text(encoding="utf-8"))
-LIMIT = MADE_OF["limit"]
-Ids = list[int]
+ATLAS_WEIGHTS = HERE.parents[1] / "helpers" / "models" / "weights" / "atlas-xs"
+SITUATIONS = tomllib.loads((HERE / "situations.toml").read_text(encoding="utf-8"))
+CONTEXT_LIMIT = SITUATIONS["limit"]
+TokenIds = list[int]
 
 
-def words() -> Vocabulary:
+def word_tokenizer() -> Vocabulary:
     """Return a tokenizer of whole words, which ends texts, too, and knows few of them."""
     special = {"<s>": 0, "</s>": 1, "<unk>": 2}
     table = special | {
-        word: at for at, word in enumerate(MADE_OF["words"].split(), len(special))
+        word: at for at, word in enumerate(SITUATIONS["words"].split(), len(special))
     }
     made = Tokenizer(models.WordLevel(table, unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -46,22 +46,24 @@ def words() -> Vocabulary:
     return Vocabulary(tokenizer_object=made, **names)
 
 
-def tokenizer(source: str, vocabularies: Path | None) -> Vocabulary | None:
+def model_tokenizer(source: str, vocabularies: Path | None) -> Vocabulary | None:
     """Return a model's tokenizer, or None where its file is not here."""
     if source == "words":
-        return words()
+        return word_tokenizer()
     if source == "atlas-xs":
-        return AutoTokenizer.from_pretrained(ATLAS)
+        return AutoTokenizer.from_pretrained(ATLAS_WEIGHTS)
     if vocabularies is None or not (vocabularies / source).is_file():
         return None
     return AutoTokenizer.from_pretrained(vocabularies, gguf_file=source)
 
 
-def network(name: str, vocabulary: Vocabulary) -> PreTrainedModel:
+def tiny_random_model(name: str, vocabulary: Vocabulary) -> PreTrainedModel:
     """Return a tiny model whose weights are the same on every machine and in every version."""
-    told = MADE_OF["models"][name]
+    told = SITUATIONS["models"][name]
     settings = (
-        told["settings"] if name == "gpt2" else MADE_OF["settings"] | told["settings"]
+        told["settings"]
+        if name == "gpt2"
+        else SITUATIONS["settings"] | told["settings"]
     )
     ends = {
         "bos_token_id": vocabulary.bos_token_id,
@@ -85,7 +87,7 @@ def network(name: str, vocabulary: Vocabulary) -> PreTrainedModel:
     return made
 
 
-class Reading:
+class TokenConventions:
     """What a tokenizer makes of a prompt and a continuation, by each convention that is in use."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -93,26 +95,26 @@ class Reading:
         bare, whole = self.bare("a"), self.whole("a")
         self.after = len(whole) - len(bare) - whole.index(bare[0])
 
-    def whole(self, text: str) -> Ids:
+    def whole(self, text: str) -> TokenIds:
         """Return ids with what the tokenizer puts before and after a text."""
         return list(self.tokenizer(text)["input_ids"])
 
-    def bare(self, text: str) -> Ids:
+    def bare(self, text: str) -> TokenIds:
         """Return ids without what the tokenizer puts before and after a text."""
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def begun(self, text: str) -> Ids:
+    def begun(self, text: str) -> TokenIds:
         """Return ids with what the tokenizer puts before a text, not what it puts after."""
         ids = self.whole(text)
         return ids[: len(ids) - self.after]
 
-    def exact(self, prompt: str, said: str) -> tuple[Ids, int]:
+    def exact(self, prompt: str, said: str) -> tuple[TokenIds, int]:
         """Return the ids of the joint text and where they leave those of the prompt alone."""
         ids, alone = self.begun(prompt + said), self.begun(prompt)
         ends = min(len(ids), len(alone))
         return ids, max(next((i for i in range(ends) if ids[i] != alone[i]), ends), 1)
 
-    def others(self, prompt: str, said: str) -> Iterator[tuple[str, Ids, int]]:
+    def others(self, prompt: str, said: str) -> Iterator[tuple[str, TokenIds, int]]:
         """Yield the other conventions: a name, the ids that are read, the first one scored."""
         head = prompt.rstrip()
         tail = prompt[len(head) :] + said
@@ -152,7 +154,7 @@ class Reading:
         yield "start added, first character", [first, *ids], held + 1
         yield "read beyond the limit", ids, start
 
-    def cut(self, prompt: str, said: str) -> Iterator[tuple[str, Ids, int]]:
+    def cut(self, prompt: str, said: str) -> Iterator[tuple[str, TokenIds, int]]:
         """Yield the other conventions, and what is left of long texts that are cut on the left."""
         read = list(self.others(prompt, said))
         yield from read
@@ -160,13 +162,16 @@ class Reading:
             ("", *self.exact(prompt, said)),
             *(r for r in read if r[0] in ("apart", "spliced")),
         ]
-        for keep in (LIMIT, LIMIT + 1):  # the last token need not be fed
+        for keep in (
+            CONTEXT_LIMIT,
+            CONTEXT_LIMIT + 1,
+        ):  # the last token need not be fed
             for name, ids, start in long:
                 if len(ids) > keep:
                     yield f"{name}, cut to {keep}", ids[-keep:], start - len(ids) + keep
 
 
-def situations(reading: Reading) -> Iterator[tuple[str, str, str]]:
+def case_texts(reading: TokenConventions) -> Iterator[tuple[str, str, str]]:
     """Yield group, prompt and continuation of each case of a tokenizer."""
     table = reading.tokenizer
     names = {
@@ -174,8 +179,8 @@ def situations(reading: Reading) -> Iterator[tuple[str, str, str]]:
         "{eos}": table.eos_token,
         "{unk}": table.unk_token,
     }
-    for told in MADE_OF["situation"]:
-        for template in MADE_OF["templates"][: 1 if told.get("plain") else None]:
+    for told in SITUATIONS["situation"]:
+        for template in SITUATIONS["templates"][: 1 if told.get("plain") else None]:
             for texts in (
                 (told.get("prompt", ""), said) for said in told["continuations"]
             ):
@@ -188,12 +193,14 @@ def situations(reading: Reading) -> Iterator[tuple[str, str, str]]:
                     texts = tuple(text.replace(name, token or "") for text in texts)
                 prompt, said = texts
                 if "pad" in told:
-                    while len(reading.begun(prompt + said)) < LIMIT + told["pad"]:
+                    while (
+                        len(reading.begun(prompt + said)) < CONTEXT_LIMIT + told["pad"]
+                    ):
                         prompt += " a"
                 yield told["group"], template.replace("{}", prompt), said
 
 
-class Sums:
+class LogprobSums:
     """Sums of log-probabilities by a model, from one forward pass of each text."""
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -208,7 +215,7 @@ class Sums:
         )
         return logits[range(len(ids) - 1), ids[1:]].tolist()
 
-    def __call__(self, ids: Ids, start: int) -> float | None:
+    def __call__(self, ids: TokenIds, start: int) -> float | None:
         """Return the sum over ids from a place on; none where nothing stands before it."""
         if start < 1 or len(ids) < 2:
             return None
@@ -218,12 +225,15 @@ class Sums:
             return None
 
 
-def cases(name: str, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
+def conformance_cases(name: str, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
     """Yield each case of a model with its expected value, and what other conventions give."""
-    total, reading = Sums(network(name, vocabulary).double()), Reading(vocabulary)
-    for number, (group, prompt, said) in enumerate(dict.fromkeys(situations(reading))):
+    total, reading = (
+        LogprobSums(tiny_random_model(name, vocabulary).double()),
+        TokenConventions(vocabulary),
+    )
+    for number, (group, prompt, said) in enumerate(dict.fromkeys(case_texts(reading))):
         ids, start = reading.exact(prompt, said)
-        value = total(ids, start) if start < len(ids) <= LIMIT + 1 else None
+        value = total(ids, start) if start < len(ids) <= CONTEXT_LIMIT + 1 else None
         values = (
             [] if value is None else [(value, [])]
         )  # each with the conventions that give it
@@ -247,13 +257,13 @@ def cases(name: str, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
         yield {**case, "expected": value, "also": also}
 
 
-def questions(
+def question_options(
     vocabulary: Vocabulary, model: PreTrainedModel
 ) -> Iterator[dict[str, Any]]:
     """Yield each option of the questions with its expected value, in alphabetical order."""
-    total, reading = Sums(model), Reading(vocabulary)
-    capitals = list(MADE_OF["capitals"].items())
-    for way, parts in MADE_OF["ways"].items():
+    total, reading = LogprobSums(model), TokenConventions(vocabulary)
+    capitals = list(SITUATIONS["capitals"].items())
+    for way, parts in SITUATIONS["ways"].items():
         for place, (country, right) in enumerate(capitals):
             wrong = [
                 capitals[(place + step) % len(capitals)][1] for step in (7, 23, 41)
@@ -272,14 +282,14 @@ def questions(
                 yield {**case, **texts, "expected": value, "right": option == right}
 
 
-def write(path: Path, records: Iterable[dict[str, Any]]) -> None:
+def write_json_lines(path: Path, records: Iterable[dict[str, Any]]) -> None:
     """Write records, one a line."""
     lines = [json.dumps(record, ensure_ascii=False) for record in records]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{path.name}: {len(lines)}")
 
 
-def save(folder: Path, model: PreTrainedModel, vocabulary: Vocabulary) -> None:
+def save_model(folder: Path, model: PreTrainedModel, vocabulary: Vocabulary) -> None:
     """Write a model and its tokenizer."""
     model.save_pretrained(folder)
     vocabulary.save_pretrained(folder)
@@ -302,18 +312,24 @@ def main(arguments: list[str] | None = None) -> None:
     if settings.real:
         vocabulary = AutoTokenizer.from_pretrained(settings.real)
         model = AutoModelForCausalLM.from_pretrained(settings.real, dtype=torch.float32)
-        save(settings.models / "real", model, vocabulary)
-        write(HERE / "questions.jsonl", questions(vocabulary, model.double()))
+        save_model(settings.models / "real", model, vocabulary)
+        write_json_lines(
+            HERE / "questions.jsonl", question_options(vocabulary, model.double())
+        )
         return
     made: list[dict[str, Any]] = []
-    for name, told in MADE_OF["models"].items():
-        if (vocabulary := tokenizer(told["tokenizer"], settings.vocabularies)) is None:
+    for name, told in SITUATIONS["models"].items():
+        if (
+            vocabulary := model_tokenizer(told["tokenizer"], settings.vocabularies)
+        ) is None:
             raise SystemExit(
                 f"There is no {told['tokenizer']}; give its folder as --vocabularies."
             )
-        save(settings.models / name, network(name, vocabulary), vocabulary)
-        made += cases(name, vocabulary)
-    write(settings.cases, made)
+        save_model(
+            settings.models / name, tiny_random_model(name, vocabulary), vocabulary
+        )
+        made += conformance_cases(name, vocabulary)
+    write_json_lines(settings.cases, made)
 
 
 if __name__ == "__main__":

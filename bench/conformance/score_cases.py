@@ -18,14 +18,14 @@ from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results.csv"
-FIELDS = ("tool", "version", "case", "alone", "batched", "error")
-Pairs = list[tuple[str, str]]
+RESULTS_FILE = HERE / "results.csv"
+RESULT_FIELDS = ("tool", "version", "case", "alone", "batched", "error")
+TextPairs = list[tuple[str, str]]
 # Sums of prompts and continuations, or of whole texts (whose prompts are None).
-Scorer = Callable[[Pairs, int], list[float]]
+PairScorer = Callable[[TextPairs, int], list[float]]
 
 
-def ours(folder: str, whole: bool) -> Scorer:
+def helpers_scorer(folder: str, whole: bool) -> PairScorer:
     """Return `helpers.probing`'s score, each pair an item of its own."""
     import pandas as pd
 
@@ -33,7 +33,7 @@ def ours(folder: str, whole: bool) -> Scorer:
 
     model = models.load(folder)
 
-    def run(pairs: Pairs, size: int) -> list[float]:
+    def run(pairs: TextPairs, size: int) -> list[float]:
         texts = [said for _, said in pairs]
         if whole:
             found = probing.score_sentences(
@@ -48,7 +48,7 @@ def ours(folder: str, whole: bool) -> Scorer:
     return run
 
 
-def lm_eval(folder: str, whole: bool) -> Scorer:
+def lm_eval_scorer(folder: str, whole: bool) -> PairScorer:
     """Return lm-evaluation-harness' loglikelihood, or the rolling one."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
@@ -56,7 +56,7 @@ def lm_eval(folder: str, whole: bool) -> Scorer:
     peer = HFLM(pretrained=folder, device="cpu", dtype="float32", batch_size=1)
     kind = "loglikelihood_rolling" if whole else "loglikelihood"
 
-    def run(pairs: Pairs, size: int) -> list[float]:
+    def run(pairs: TextPairs, size: int) -> list[float]:
         peer.batch_size_per_gpu = size
         asked = [
             Instance(
@@ -70,13 +70,13 @@ def lm_eval(folder: str, whole: bool) -> Scorer:
     return run
 
 
-def minicons(folder: str, whole: bool) -> Scorer:
+def minicons_scorer(folder: str, whole: bool) -> PairScorer:
     """Return the scores of minicons' IncrementalLMScorer, without its separator."""
     from minicons.scorer import IncrementalLMScorer
 
     peer = IncrementalLMScorer(folder, "cpu")
 
-    def run(pairs: Pairs, size: int) -> list[float]:
+    def run(pairs: TextPairs, size: int) -> list[float]:
         found: list[float] = []
         for at in range(0, len(pairs), size):
             prompts, texts = (list(part) for part in zip(*pairs[at : at + size]))
@@ -90,14 +90,14 @@ def minicons(folder: str, whole: bool) -> Scorer:
     return run
 
 
-def lm_pub_quiz(folder: str, whole: bool) -> Scorer:
+def lm_pub_quiz_scorer(folder: str, whole: bool) -> PairScorer:
     """Return the scores of LM Pub Quiz' Evaluator, of the answer or of the statement."""
     from lm_pub_quiz import Evaluator
 
     told = {"model_type": "CLM", "conditional_score": not whole, "capitalize": False}
     peer = Evaluator.from_model(folder, **told)
 
-    def run(pairs: Pairs, size: int) -> list[float]:
+    def run(pairs: TextPairs, size: int) -> list[float]:
         found: list[float] = []
         for prompt, group in itertools.groupby(pairs, key=lambda pair: pair[0]):
             answers = [said for _, said in group]
@@ -108,7 +108,7 @@ def lm_pub_quiz(folder: str, whole: bool) -> Scorer:
     return run
 
 
-def lighteval(folder: str, whole: bool) -> Scorer:
+def lighteval_scorer(folder: str, whole: bool) -> PairScorer:
     """Return lighteval's loglikelihood, or the rolling one."""
     from lighteval.models.transformers import transformers_model
     from lighteval.tasks.requests import Doc
@@ -126,7 +126,7 @@ def lighteval(folder: str, whole: bool) -> Scorer:
     kind = peer.loglikelihood_rolling if whole else peer.loglikelihood
     kind = kind.__wrapped__  # without its cache of answers
 
-    def run(pairs: Pairs, size: int) -> list[float]:
+    def run(pairs: TextPairs, size: int) -> list[float]:
         peer.config.batch_size = size
         # Its own tasks give whole texts as a question without choices.
         asked = [(said, None) if whole else (prompt, [said]) for prompt, said in pairs]
@@ -141,15 +141,17 @@ def lighteval(folder: str, whole: bool) -> Scorer:
 
 # name: (adapter, the package whose version counts)
 TOOLS = {
-    "ours": (ours, None),
-    "lm-evaluation-harness": (lm_eval, "lm-eval"),
-    "minicons": (minicons, "minicons"),
-    "lm-pub-quiz": (lm_pub_quiz, "lm-pub-quiz"),
-    "lighteval": (lighteval, "lighteval"),
+    "ours": (helpers_scorer, None),
+    "lm-evaluation-harness": (lm_eval_scorer, "lm-eval"),
+    "minicons": (minicons_scorer, "minicons"),
+    "lm-pub-quiz": (lm_pub_quiz_scorer, "lm-pub-quiz"),
+    "lighteval": (lighteval_scorer, "lighteval"),
 }
 
 
-def scores(run: Scorer, pairs: Pairs, size: int) -> list[tuple[float | None, str]]:
+def scores_and_errors(
+    run: PairScorer, pairs: TextPairs, size: int
+) -> list[tuple[float | None, str]]:
     """Return each pair's score, or none and the error; a batch that fails is scored by halves."""
     if not pairs:
         return []
@@ -158,7 +160,9 @@ def scores(run: Scorer, pairs: Pairs, size: int) -> list[tuple[float | None, str
     except Exception as error:  # whatever a tool raises at a case is its answer
         if len(pairs) > 1:
             half = len(pairs) // 2
-            return scores(run, pairs[:half], size) + scores(run, pairs[half:], size)
+            return scores_and_errors(run, pairs[:half], size) + scores_and_errors(
+                run, pairs[half:], size
+            )
         return [(None, type(error).__name__)]
     return [
         (value, "") if math.isfinite(value) else (None, str(value))
@@ -166,7 +170,7 @@ def scores(run: Scorer, pairs: Pairs, size: int) -> list[tuple[float | None, str
     ]
 
 
-def measured(
+def tool_results(
     tool: str, models: Path, cases: list[dict], once: bool
 ) -> list[dict[str, str | float]]:
     """Return one record a case: its score alone and among others, or the error."""
@@ -185,20 +189,24 @@ def measured(
             continue
         run = adapter(str(models / name), whole)
         pairs = [(case["prompt"], case["continuation"]) for case in part]
-        batched = scores(run, pairs[::-1], 8)[::-1]
-        alone = batched if once else [scores(run, [pair], 1)[0] for pair in pairs]
+        batched = scores_and_errors(run, pairs[::-1], 8)[::-1]
+        alone = (
+            batched
+            if once
+            else [scores_and_errors(run, [pair], 1)[0] for pair in pairs]
+        )
         for case, (value, error), (other, _) in zip(part, alone, batched, strict=True):
             shown = [
                 "" if v is None else round(v, 5)
                 for v in (value, None if once else other)
             ]
             records.append(
-                dict(zip(FIELDS, (tool, version, case["case"], *shown, error)))
+                dict(zip(RESULT_FIELDS, (tool, version, case["case"], *shown, error)))
             )
     return records
 
 
-def read(path: Path) -> list[dict]:
+def read_cases(path: Path) -> list[dict]:
     """Return the cases of a file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -211,7 +219,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--models", type=Path, required=True, help="folder that make.py wrote"
     )
     parser.add_argument("--cases", type=Path, default=HERE / "cases.jsonl")
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--results", type=Path, default=RESULTS_FILE)
     parser.add_argument(
         "--once", action="store_true", help="among others only, not alone"
     )
@@ -221,11 +229,11 @@ def main(arguments: list[str] | None = None) -> None:
     if settings.results.is_file():
         with settings.results.open(encoding="utf-8", newline="") as file:
             kept = [row for row in csv.DictReader(file) if row["tool"] != settings.tool]
-    cases = read(settings.cases)
-    rows = kept + measured(settings.tool, settings.models, cases, settings.once)
+    cases = read_cases(settings.cases)
+    rows = kept + tool_results(settings.tool, settings.models, cases, settings.once)
     rows.sort(key=lambda row: (list(TOOLS).index(row["tool"]), row["case"]))
     with settings.results.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer = csv.DictWriter(file, RESULT_FIELDS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 

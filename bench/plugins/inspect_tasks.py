@@ -27,11 +27,11 @@ from inspect_ai.solver import solver
 sys.path.insert(0, str(Path(__file__).parent))
 import knowledge
 
-LENGTH = 15  # tokens of an answer
+ANSWER_TOKENS = 15  # tokens of an answer
 
 
 @modelapi("prompt-logprobs")
-class PromptLogprobs(ModelAPI):
+class PromptLogprobsModel(ModelAPI):
     """A causal model of transformers that reads texts as they are."""
 
     def __init__(self, model_name, base_url=None, api_key=None, config=None, **args):
@@ -77,7 +77,7 @@ class PromptLogprobs(ModelAPI):
         return ModelOutput(model=self.model_name, choices=[choice])
 
 
-async def scored(text, length):
+async def last_token_logprobs(text, length):
     """Return the log-probabilities of a text's last tokens."""
     config = GenerateConfig(max_tokens=1, prompt_logprobs=1)
     output = await get_model().generate(text, config=config)
@@ -87,13 +87,16 @@ async def scored(text, length):
 
 
 @solver
-def choose():
+def option_solver():
     async def solve(state, generate):
         doc, sums = state.metadata, []
         for prompt in doc["prompts"]:
             options = zip(prompt["options"], prompt["lengths"])
             sums.append(
-                [sum(await scored(prompt["prompt"] + text, n)) for text, n in options]
+                [
+                    sum(await last_token_logprobs(prompt["prompt"] + text, n))
+                    for text, n in options
+                ]
             )
         state.store.set("measures", knowledge.multiplicity(doc, sums))
         return state
@@ -102,14 +105,16 @@ def choose():
 
 
 @solver
-def say():
+def prompt_solver():
     async def solve(state, generate):
         doc, logprobs, texts = state.metadata, [], []
-        config = GenerateConfig(max_tokens=LENGTH, stop_seqs=["\n"])
+        config = GenerateConfig(max_tokens=ANSWER_TOKENS, stop_seqs=["\n"])
         for prompt in doc["prompts"]:
             length = len(prompt["ids"]) - prompt["start"]
             logprobs.append(
-                await scored(prompt["prompt"] + prompt["continuation"], length)
+                await last_token_logprobs(
+                    prompt["prompt"] + prompt["continuation"], length
+                )
             )
             output = await get_model().generate(prompt["prompt"], config=config)
             texts.append(output.completion)
@@ -122,7 +127,7 @@ def say():
 
 
 @metric
-def monitor_score():
+def monitor_metric():
     def compute(scores: list[SampleScore]) -> float:
         values = [score.score.as_dict() for score in scores]
         return knowledge.ratio([[each["deviation"], each["anchor"]] for each in values])
@@ -131,7 +136,7 @@ def monitor_score():
 
 
 @scorer(metrics={"*": [mean()]})
-def measures():
+def measures_scorer():
     async def score(state, target):
         return Score(value=state.store.get("measures"))
 
@@ -142,12 +147,12 @@ MEANS = {name: [mean()] for name in knowledge.measures("monitor")}
 MEANS.pop("MONITOR")  # a ratio
 
 
-@scorer(metrics=[MEANS, monitor_score()])
-def monitor_measures():
-    return measures()
+@scorer(metrics=[MEANS, monitor_metric()])
+def monitor_scorer():
+    return measures_scorer()
 
 
-def made(name, path, solver, scorer):
+def knowledge_task(name, path, solver, scorer):
     rows = [
         Sample(doc["prompts"][0]["prompt"], id=doc["item"], metadata=doc)
         for doc in knowledge.docs(name)
@@ -158,9 +163,9 @@ def made(name, path, solver, scorer):
 
 @task
 def multiplicity(path=""):
-    return made("multiplicity", path, choose(), measures())
+    return knowledge_task("multiplicity", path, option_solver(), measures_scorer())
 
 
 @task
 def monitor(path=""):
-    return made("monitor", path, say(), monitor_measures())
+    return knowledge_task("monitor", path, prompt_solver(), monitor_scorer())

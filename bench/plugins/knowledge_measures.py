@@ -26,13 +26,13 @@ def measures(name):
     return json.loads(text)[name]
 
 
-def docs(name):
+def read_documents(name):
     """Return the facts, or questions, of the file beside this one."""
     text = (Path(__file__).parent / f"{name}.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
-def multiplicity(doc, sums):
+def multiplicity_measures(doc, sums):
     """Return a question's measures; `sums` are the log-probabilities of each prompt's options."""
     chosen = []
     for prompt, row in zip(doc["prompts"], sums):
@@ -52,7 +52,7 @@ def multiplicity(doc, sums):
     }
 
 
-def monitor(doc, logprobs, texts):
+def monitor_measures(doc, logprobs, texts):
     """Return a fact's measures; `logprobs` are of the object's tokens in each prompt."""
     from matching import exact_match  # in the folder that `make` writes
 
@@ -80,7 +80,7 @@ def monitor(doc, logprobs, texts):
     return found
 
 
-def ratio(pairs):
+def monitor_ratio(pairs):
     """Return MONITOR of all facts, from the pairs of each: deviations over anchors."""
     bottom = sum(pair[1] for pair in pairs)
     return sum(pair[0] for pair in pairs) / bottom if bottom else math.nan

@@ -11,10 +11,10 @@ from lm_eval.api.task import Task
 sys.path.insert(0, str(Path(__file__).parent))
 import knowledge
 
-LENGTH = 15  # tokens of an answer
+ANSWER_TOKENS = 15  # tokens of an answer
 
 
-class Tokens(Instance):
+class TokenLogprobRequest(Instance):
     """The probability of one token after others: `_loglikelihood_tokens` of every backend."""
 
     def __iter__(self):
@@ -24,7 +24,7 @@ class Tokens(Instance):
         return self.arguments[place]
 
 
-class Knowledge(Task):
+class KnowledgeTask(Task):
     """A task whose documents are the prompts of a run."""
 
     VERSION, NAME = 1, ""
@@ -59,7 +59,7 @@ class Knowledge(Task):
         return dict(zip(higher, map(bool, higher.values())))
 
 
-class Multiplicity(Knowledge):
+class MultiplicityTask(KnowledgeTask):
     NAME = "multiplicity"
 
     def construct_requests(self, doc, ctx, metadata=None, **kwargs):
@@ -79,19 +79,21 @@ class Multiplicity(Knowledge):
         )
 
 
-class Monitor(Knowledge):
+class MonitorTask(KnowledgeTask):
     NAME = "monitor"
 
     def construct_requests(self, doc, ctx, metadata=None, **kwargs):
         made = []
         for prompt in doc["prompts"]:
-            rules = {"until": ["\n"], "max_gen_toks": LENGTH, "do_sample": False}
+            rules = {"until": ["\n"], "max_gen_toks": ANSWER_TOKENS, "do_sample": False}
             asked = (prompt["prompt"], rules)
             made.append(Instance("generate_until", doc, asked, len(made), metadata))
             for place in range(prompt["start"], len(prompt["ids"])):
                 token = (None, prompt["ids"][:place], [prompt["ids"][place]])
                 made.append(
-                    Tokens("_loglikelihood_tokens", doc, token, len(made), metadata)
+                    TokenLogprobRequest(
+                        "_loglikelihood_tokens", doc, token, len(made), metadata
+                    )
                 )
         return made
 

@@ -23,7 +23,7 @@ from helpers.models import LanguageModel, tokens
 from helpers.studies import STUDIES
 
 HERE = Path(__file__).parent
-COPIED = (
+COPIED_FILES = (
     "knowledge.py",
     "lm_eval_tasks.py",
     "inspect_tasks.py",
@@ -33,7 +33,7 @@ COPIED = (
 # Of a prompt of MONITOR; `variant` is its label.
 PROMPT = ["variant", "frame", "context", "prompt", "continuation", "ids", "start"]
 # What the copied measures compute, and no other.
-SETTINGS = {
+TASK_SETTINGS = {
     "monitor": {
         "match": "exact_match",
         "anchor_mode": "teacher_forced",
@@ -48,20 +48,23 @@ SETTINGS = {
 }
 
 
-def make(place: Path, folder: Path) -> list[Path]:
+def write_tasks(place: Path, folder: Path) -> list[Path]:
     """Write the tasks of a run into a folder."""
-    shared = exchange.shared(place)
+    shared = exchange.shared_runs(place)
     lm = models.load(shared.record["model"]["name"], device="cpu")
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, docs in (("monitor", monitor), ("multiplicity", multiplicity)):
+    for name, docs in (
+        ("monitor", monitor_documents),
+        ("multiplicity", multiplicity_documents),
+    ):
         if name not in shared.record["runs"]:
             continue
         run = shared.record["runs"][name]
-        given = SETTINGS[name] | run["parameters"]
-        if {**given, **SETTINGS[name]} != given:
+        given = TASK_SETTINGS[name] | run["parameters"]
+        if {**given, **TASK_SETTINGS[name]} != given:
             raise UserError(
-                f"The tasks compute {name} with {SETTINGS[name]}: measure it so."
+                f"The tasks compute {name} with {TASK_SETTINGS[name]}: measure it so."
             )
         rows = docs(shared.answers(name, "the archive"), lm)
         paths.append(folder / f"{name}.jsonl")
@@ -69,8 +72,10 @@ def make(place: Path, folder: Path) -> list[Path]:
             "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         )
     paths.append(folder / "measures.json")
-    paths[-1].write_text(json.dumps(dict(zip(SETTINGS, map(measures, SETTINGS)))))
-    for name in COPIED:
+    paths[-1].write_text(
+        json.dumps(dict(zip(TASK_SETTINGS, map(measures, TASK_SETTINGS))))
+    )
+    for name in COPIED_FILES:
         paths.append(Path(shutil.copy(HERE / name, folder)))
     rules = Path(matching.__file__).read_text(encoding="utf-8")
     paths.append(folder / "matching.py")
@@ -98,11 +103,13 @@ def left_out(name: str) -> list[str]:
     return found
 
 
-def monitor(answers: pd.DataFrame, lm: LanguageModel) -> Iterator[dict[str, Any]]:
+def monitor_documents(
+    answers: pd.DataFrame, lm: LanguageModel
+) -> Iterator[dict[str, Any]]:
     """Return a fact a row: what is read in each of its prompts, and where the object starts."""
     answers = answers[answers["context"] != "unrelated"]
     groups = list(zip(answers["item"], answers["variant"]))
-    rows = tokens.rows(
+    rows = tokens.rows_of_continuations(
         lm, list(answers["prompt"]), list(answers["continuation"]), groups
     )
     answers = answers.assign(
@@ -118,7 +125,9 @@ def monitor(answers: pd.DataFrame, lm: LanguageModel) -> Iterator[dict[str, Any]
         }
 
 
-def multiplicity(answers: pd.DataFrame, lm: LanguageModel) -> Iterator[dict[str, Any]]:
+def multiplicity_documents(
+    answers: pd.DataFrame, lm: LanguageModel
+) -> Iterator[dict[str, Any]]:
     """Return a question a row: its prompts, the options in each, and their numbers of tokens."""
     answers = answers[answers["kind"] == answers["kind"].iloc[0]].sort_values("option")
     for item, rows in answers.groupby("item", sort=False):
@@ -143,8 +152,8 @@ if __name__ == "__main__":
     )
     parser.add_argument("folder", type=Path, help="where to write")
     args = parser.parse_args()
-    for written in make(args.run, args.folder):
+    for written in write_tasks(args.run, args.folder):
         print(written)
-    for name in SETTINGS:
+    for name in TASK_SETTINGS:
         for measure in left_out(name):
             print(f"The tasks do not compute {measure} of {name}: they leave it out.")

@@ -15,10 +15,12 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-SECTIONS = re.compile(r"^ *(Parameters|Returns|Attributes)\n *-+$", re.MULTILINE)
+DOCSTRING_SECTIONS = re.compile(
+    r"^ *(Parameters|Returns|Attributes)\n *-+$", re.MULTILINE
+)
 
 
-class Api(SphinxDirective):
+class ApiDirective(SphinxDirective):
     """List what is documented of packages with all of their modules, named in the argument."""
 
     required_arguments = 1
@@ -28,7 +30,7 @@ class Api(SphinxDirective):
         """Return the documented functions and classes."""
         lines = ["```{eval-rst}"]
         for package in self.arguments[0].split():
-            for module, names in documented(package).items():
+            for module, names in documented_names(package).items():
                 lines += [f".. rubric:: {module}", "   :heading-level: 3", ""]
                 lines += [f".. automodule:: {module}", "   :no-members:", ""]
                 for name, kind in names.items():
@@ -40,7 +42,7 @@ class Api(SphinxDirective):
         return part.children
 
 
-def documented(package: str) -> dict[str, dict[str, str]]:
+def documented_names(package: str) -> dict[str, dict[str, str]]:
     """Return module to name to kind (function or class) of what has a docstring with sections."""
     found = {}
     for module in map(import_module, [package, *_modules(package)]):
@@ -60,7 +62,7 @@ def _own(thing: object, module: ModuleType) -> bool:
     if not (inspect.isclass(thing) or inspect.isfunction(plain)):
         return False
     here = thing.__module__ == module.__name__ and not thing.__name__.startswith("_")
-    return here and bool(SECTIONS.search(thing.__doc__ or ""))
+    return here and bool(DOCSTRING_SECTIONS.search(thing.__doc__ or ""))
 
 
 def _kind(thing: object) -> str:
@@ -80,5 +82,5 @@ def _modules(package: str) -> list[str]:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive."""
-    app.add_directive("api", Api)
+    app.add_directive("api", ApiDirective)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

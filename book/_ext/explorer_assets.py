@@ -3,7 +3,7 @@
 import apart
 from sphinx.application import Sphinx
 
-FOLDER, TAG, FILES = (
+EXPLORER_FOLDER, EXPLORER_TAG, EXPLORER_FILES = (
     "explorer",
     '<div class="explorer"',
     ("explorer.css", "explorer.js"),
@@ -12,5 +12,7 @@ FOLDER, TAG, FILES = (
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx; the script waits until the page is read."""
-    apart.load(app, FOLDER, TAG, FILES, loading_method="defer")
+    apart.load(
+        app, EXPLORER_FOLDER, EXPLORER_TAG, EXPLORER_FILES, loading_method="defer"
+    )
     return {"parallel_read_safe": True, "parallel_write_safe": True}

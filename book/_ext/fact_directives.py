@@ -21,13 +21,13 @@ from book.tools import live_model
 from helpers import UserError
 from helpers.studies import STUDIES
 
-STILLS = "_build/live"  # seen from the book's folder
-SHOWN = {
+STILLS_FOLDER = "_build/live"  # seen from the book's folder
+FIGURE_NAME_BY_CELL = {
     "answer-shown": "answer"
 }  # the figure that opens a chapter, by a name of its own
 
 
-class FrontFact(SphinxDirective):
+class FrontFactDirective(SphinxDirective):
     """A fact, asked in several states."""
 
     required_arguments = 1
@@ -35,13 +35,13 @@ class FrontFact(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the form."""
         try:
-            case = live_model.answered("front", self.arguments[0])
+            case = live_model.stored_answer("front", self.arguments[0])
         except UserError as error:
             raise self.error(str(error)) from error
-        return [nodes.raw("", live_model.form(case), format="html")]
+        return [nodes.raw("", live_model.fact_form_html(case), format="html")]
 
 
-class OneFact(SphinxDirective):
+class OneFactDirective(SphinxDirective):
     """A fact of the atlas, asked in the way of each study."""
 
     required_arguments = 1
@@ -49,15 +49,21 @@ class OneFact(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return what each study shows, what came of it, and its verdict."""
         try:
-            readings = live_model.answered("fact", self.arguments[0])
+            readings = live_model.stored_answer("fact", self.arguments[0])
         except UserError as error:
             raise self.error(str(error)) from error
         return [
-            nodes.raw("", "".join(reading(**each) for each in readings), format="html")
+            nodes.raw(
+                "",
+                "".join(study_reading_html(**each) for each in readings),
+                format="html",
+            )
         ]
 
 
-def reading(study: str, prompts: list[str], result: str, known: bool | None) -> str:
+def study_reading_html(
+    study: str, prompts: list[str], result: str, known: bool | None
+) -> str:
     """Return what a study asked of a fact, what came of it, and whether it calls the fact known."""
     called = {True: "✓ called known", False: "✗ not called known", None: "? undefined"}
     shown = "".join(f"<li><code>{escape(text)}</code></li>" for text in prompts)
@@ -69,7 +75,7 @@ def reading(study: str, prompts: list[str], result: str, known: bool | None) -> 
     )
 
 
-class ChapterFigure(SphinxDirective):
+class ChapterFigureDirective(SphinxDirective):
     """A figure of a chapter, or its ``answer``, with the text below it as its caption."""
 
     required_arguments = 2
@@ -86,35 +92,50 @@ class ChapterFigure(SphinxDirective):
             path.with_stem(f"{chapter}_appendix"),
         ]  # parted by book.tools.arrange
         found = next(
-            filter(None, (figure(page, name) for page in pages if page.is_file())), None
+            filter(
+                None,
+                (
+                    figure_image_and_alt_text(page, name)
+                    for page in pages
+                    if page.is_file()
+                ),
+            ),
+            None,
         )
         if found is None:
             return []
         data, alt = found
         caption = nodes.caption()
         caption += self.parse_inline("\n".join(self.content))[0]
-        shown = image(self, data, **{"alt": alt, "width": "100%"} | self.options)
+        shown = stored_image_node(
+            self, data, **{"alt": alt, "width": "100%"} | self.options
+        )
         return [nodes.figure("", shown, caption)]
 
 
-def image(directive: SphinxDirective, data: bytes, **options: str) -> nodes.image:
+def stored_image_node(
+    directive: SphinxDirective, data: bytes, **options: str
+) -> nodes.image:
     """Store a picture beside the book, and return what shows it."""
     file = (
         Path(directive.env.srcdir)
-        / STILLS
+        / STILLS_FOLDER
         / f"{hashlib.sha256(data).hexdigest()[:16]}.png"
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(data)
-    return nodes.image(uri=f"/{STILLS}/{file.name}", **options)
+    return nodes.image(uri=f"/{STILLS_FOLDER}/{file.name}", **options)
 
 
-def figure(path: Path, name: str) -> tuple[bytes, str] | None:
+def figure_image_and_alt_text(path: Path, name: str) -> tuple[bytes, str] | None:
     """Return the image of a figure of an executed chapter and its alternative text."""
     cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
     for cell in cells:
         render = cell["metadata"].get("mystnb", {})
-        if name in (render.get("figure", {}).get("name"), SHOWN.get(cell.get("id"))):
+        if name in (
+            render.get("figure", {}).get("name"),
+            FIGURE_NAME_BY_CELL.get(cell.get("id")),
+        ):
             for output in cell.get("outputs", []):
                 if "image/png" in output.get("data", {}):
                     image = base64.b64decode(output["data"]["image/png"])
@@ -124,7 +145,7 @@ def figure(path: Path, name: str) -> tuple[bytes, str] | None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_directive("front-fact", FrontFact)
-    app.add_directive("one-fact", OneFact)
-    app.add_directive("chapter-figure", ChapterFigure)
+    app.add_directive("front-fact", FrontFactDirective)
+    app.add_directive("one-fact", OneFactDirective)
+    app.add_directive("chapter-figure", ChapterFigureDirective)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

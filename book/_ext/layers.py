@@ -1,4 +1,4 @@
-"""The directive ``layers``: the packages as boxes, drawn from the contract of its imports."""
+"""The directive ``package_purposes``: the packages as boxes, drawn from the contract of its imports."""
 
 import ast
 import configparser
@@ -10,10 +10,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 # Above the core: what keeps runs and is called from a terminal.
-OUTSIDE = ("cli", "runs")
+PACKAGES_ABOVE_CORE = ("cli", "runs")
 
 
-def layers(root: Path) -> dict[str, str]:
+def package_purposes(root: Path) -> dict[str, str]:
     """Return the packages from the top to the bottom, with what each is for."""
     config = configparser.ConfigParser()
     config.read_string((root / ".importlinter").read_text(encoding="utf-8"))
@@ -28,29 +28,29 @@ def layers(root: Path) -> dict[str, str]:
     }
 
 
-def picture(packages: dict[str, str]) -> str:
+def layers_html(packages: dict[str, str]) -> str:
     """Return the packages as boxes, one above the other."""
     boxes = "".join(
-        f"<li{' class=outside' * (name in OUTSIDE)}><code>{escape(name)}</code> {escape(what)}</li>"
+        f"<li{' class=outside' * (name in PACKAGES_ABOVE_CORE)}><code>{escape(name)}</code> {escape(what)}</li>"
         for name, what in packages.items()
     )
     return f'<ul class="layers">{boxes}</ul>'
 
 
-class Layers(SphinxDirective):
+class LayersDirective(SphinxDirective):
     """Draw the package's layers."""
 
     def run(self) -> list[nodes.Node]:
         """Return the boxes."""
         root = Path(self.env.srcdir).parent
         self.env.note_dependency(str(root / ".importlinter"))
-        packages = layers(root)
-        return [nodes.raw("", picture(packages), format="html")]
+        packages = package_purposes(root)
+        return [nodes.raw("", layers_html(packages), format="html")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_directive("layers", Layers)
+    app.add_directive("layers", LayersDirective)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

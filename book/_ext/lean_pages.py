@@ -14,42 +14,47 @@ import sphinx_thebe
 from PIL import Image
 from sphinx.application import Sphinx
 
-COLOURS = 256
-QUOTES = Path(__file__).with_name("search_quotes.js")
-ICONS = re.compile(r'<script[^>]* src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*')
+PALETTE_SIZE = 256
+SEARCH_QUOTES_SCRIPT = Path(__file__).with_name("search_quotes.js")
+ICON_SCRIPT = re.compile(
+    r'<script[^>]* src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*'
+)
 # Lists of references: a role that ARIA dropped, in a list whose entries hold links
 # beside them.
-ROLES = re.compile(r' role="(?:doc-biblioentry|list)"')
+LIST_ROLE = re.compile(r' role="(?:doc-biblioentry|list)"')
 # The theme's arrow beside a page with pages below it says nothing to a screen reader.
-ARROWS = re.compile(r'<summary>(?=<span class="toctree-toggle")')
+TREE_ARROW = re.compile(r'<summary>(?=<span class="toctree-toggle")')
 # Spaces that hold together what is read together; code, tags and formulas, which stay
 # as they are.
-HOLDING = re.compile(
+UNBREAKABLE_SPACE = re.compile(
     r"(?<=[\d\]]) (?=%|points)|(?<=\d) (?=\[)|(?<=\d,) (?=[-\u2212]?[\d.]+\])|(?<=Fig\.) (?=\d)"
 )
 # A hyphen before a number that begins there is a minus; a word, a range or a date has
 # none.
-MINUS = re.compile(r"(?<![\w.)\u2013-])-(?=\d)")
-KEPT = (
+MINUS_SIGN = re.compile(r"(?<![\w.)\u2013-])-(?=\d)")
+VERBATIM_PARTS = (
     r"<(?:pre|script|code)\b.*?</(?:pre|script|code)>|<[^>]+>|\\\(.*?\\\)|\\\[.*?\\\]"
 )
 
 
-def lean(page: str) -> str:
+def lighter_page_html(page: str) -> str:
     """Return a page made light."""
-    parts = re.split(f"(?s)({KEPT})", ROLES.sub("", ICONS.sub("", page)))
+    parts = re.split(
+        f"(?s)({VERBATIM_PARTS})", LIST_ROLE.sub("", ICON_SCRIPT.sub("", page))
+    )
     parts[::2] = [
-        MINUS.sub("\u2212", HOLDING.sub("\u00a0", text)) for text in parts[::2]
+        MINUS_SIGN.sub("\u2212", UNBREAKABLE_SPACE.sub("\u00a0", text))
+        for text in parts[::2]
     ]
-    return ARROWS.sub('<summary aria-label="the pages below">', "".join(parts))
+    return TREE_ARROW.sub('<summary aria-label="the pages below">', "".join(parts))
 
 
-def shrink(figure: Path) -> int:
+def shrink_png(figure: Path) -> int:
     """Store a PNG with a palette if that is smaller; return the bytes that were saved."""
     part = figure.with_suffix(".part")
     with Image.open(figure) as image:
         plain = image.convert("RGB")
-        plain.quantize(COLOURS, dither=Image.Dither.NONE).save(
+        plain.quantize(PALETTE_SIZE, dither=Image.Dither.NONE).save(
             part, "PNG", optimize=True
         )
     saved = figure.stat().st_size - part.stat().st_size
@@ -57,36 +62,36 @@ def shrink(figure: Path) -> int:
     return max(saved, 0)
 
 
-def finish(app: Sphinx, error: Exception | None) -> None:
+def lighten_built_pages(app: Sphinx, error: Exception | None) -> None:
     """Do it to all pages and figures of a book that was built."""
     if error or app.builder.format != "html":
         return
     out = Path(app.outdir)
     for path in out.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
-        lighter = lean(text)
+        lighter = lighter_page_html(text)
         if lighter != text:
             path.write_text(lighter, encoding="utf-8")
     with ThreadPoolExecutor() as threads:
-        list(threads.map(shrink, (out / "_images").glob("*.png")))
+        list(threads.map(shrink_png, (out / "_images").glob("*.png")))
 
 
-def without_thebe(app: Sphinx) -> None:
+def disconnect_thebe(app: Sphinx) -> None:
     """Keep sphinx-thebe from adding its scripts."""
     for listener in list(app.events.listeners["env-before-read-docs"]):
         if listener.handler is sphinx_thebe.init_thebe_core:
             app.disconnect(listener.id)
 
 
-def quote_words(app: Sphinx, page: str, *_: object) -> None:
+def add_search_quotes(app: Sphinx, page: str, *_: object) -> None:
     """Have the search page quote formulas in words."""
     if page == "search":
-        app.add_js_file(None, body=QUOTES.read_text(encoding="utf-8"))
+        app.add_js_file(None, body=SEARCH_QUOTES_SCRIPT.read_text(encoding="utf-8"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("builder-inited", without_thebe)
-    app.connect("html-page-context", quote_words)
-    app.connect("build-finished", finish, priority=900)
+    app.connect("builder-inited", disconnect_thebe)
+    app.connect("html-page-context", add_search_quotes)
+    app.connect("build-finished", lighten_built_pages, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,27 +15,30 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-TEMPLATES = Path(__file__).resolve().parent.parent.parent / "notebooks"
-LABEL = re.compile(
+TEMPLATES_FOLDER = Path(__file__).resolve().parent.parent.parent / "notebooks"
+LABEL_DEFINITION = re.compile(
     r"^\((\S+)\)=|^:label: (\S+)|^`+\{exercise\}.*\n:label: (\S+)", re.MULTILINE
 )
 
 
-def labels(templates: Path = TEMPLATES) -> set[str]:
+def template_labels(templates: Path = TEMPLATES_FOLDER) -> set[str]:
     """Return every label that the chapters' templates define."""
     found: set[str] = set()
     for path in templates.glob("*.ipynb"):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             source = "".join(cell["source"])
             found |= {
-                name for groups in LABEL.findall(source) for name in groups if name
+                name
+                for groups in LABEL_DEFINITION.findall(source)
+                for name in groups
+                if name
             }
             figure = cell["metadata"].get("mystnb", {}).get("figure", {})
             found |= {figure["name"]} if "name" in figure else set()
     return found
 
 
-def as_text(
+def text_for_missing_reference(
     app: Sphinx, env: Any, node: nodes.Element, content: nodes.Node
 ) -> nodes.Node | None:
     """Return what is shown for a reference that leads nowhere in this book."""
@@ -64,7 +67,9 @@ class ChapterLinks(SphinxPostTransform):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_config_value("chapter_labels", {name.lower() for name in labels()}, "env")
+    app.add_config_value(
+        "chapter_labels", {name.lower() for name in template_labels()}, "env"
+    )
     app.add_post_transform(ChapterLinks)
-    app.connect("missing-reference", as_text)
+    app.connect("missing-reference", text_for_missing_reference)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

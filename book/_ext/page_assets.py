@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 
-def load(
+def register_page_assets(
     app: Sphinx, folder: str, tag: str, names: Iterable[str], **script: str
 ) -> None:
     """Load scripts and styles of a folder, with the scripts' settings, where a page has a tag."""

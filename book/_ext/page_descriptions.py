@@ -11,27 +11,31 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-ROOT, PICTURE, LONGEST = (
+ROOT, PREVIEW_PICTURE, LONGEST_DESCRIPTION = (
     Path(__file__).resolve().parents[2],
     "_static/front_page.png",
     200,
 )
 
 
-def describe(
+def add_page_description(
     app: Sphinx, page: str, _: str, context: dict[str, Any], tree: nodes.Node
 ) -> None:
     """Add the description and the picture of a page to its head."""
     every = tree.findall(nodes.paragraph) if tree else ()
     texts = (" ".join(one.astext().split()) for one in every if not one["classes"])
     text = next((one for one in texts if len(one) > 40), app.config.html_title)
-    if len(text) > LONGEST:
-        text = text[:LONGEST].rsplit(" ", 1)[0] + " …"
+    if len(text) > LONGEST_DESCRIPTION:
+        text = text[:LONGEST_DESCRIPTION].rsplit(" ", 1)[0] + " …"
     base = app.config.html_baseurl  # without it an address within the book
     title = (
         context.get("title") or app.config.html_title
     )  # markup of its own, escaped by Sphinx
-    picture = urljoin(base, PICTURE) if base else "../" * page.count("/") + PICTURE
+    picture = (
+        urljoin(base, PREVIEW_PICTURE)
+        if base
+        else "../" * page.count("/") + PREVIEW_PICTURE
+    )
     told = {
         "title": title,
         "description": escape(text),
@@ -45,7 +49,7 @@ def describe(
     context["metatags"] = context.get("metatags", "") + about + tags
 
 
-class Byline(SphinxDirective):
+class BylineDirective(SphinxDirective):
     """Authors, version and date of the book."""
 
     def run(self) -> list[nodes.Node]:
@@ -64,6 +68,6 @@ class Byline(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_directive("byline", Byline)
-    app.connect("html-page-context", describe)
+    app.add_directive("byline", BylineDirective)
+    app.connect("html-page-context", add_page_description)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,25 +12,25 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-COPIES, TEMPLATES = "book/chapters/", "notebooks/"
+COPIES_FOLDER, TEMPLATES_FOLDER = "book/chapters/", "notebooks/"
 
 
-def redirect(buttons: list[dict[str, Any]]) -> None:
+def redirect_buttons_to_templates(buttons: list[dict[str, Any]]) -> None:
     """Rewrite, in place, every address among the buttons and their menus."""
     for button in buttons:
         if "url" in button:
-            button["url"] = button["url"].replace(COPIES, TEMPLATES)
-        redirect(button.get("buttons", []))
+            button["url"] = button["url"].replace(COPIES_FOLDER, TEMPLATES_FOLDER)
+        redirect_buttons_to_templates(button.get("buttons", []))
 
 
-def without_address(app: Sphinx, config: Config) -> None:
+def remove_repository_buttons(app: Sphinx, config: Config) -> None:
     """Leave out buttons that open notebooks, and text on them (``only:: repository``), if none."""
     if config.html_theme_options.get("repository_url"):
         return app.tags.add("repository")
     config.html_theme_options.pop("launch_buttons", None)
 
 
-class GetTheBook(SphinxDirective):
+class GetTheBookDirective(SphinxDirective):
     """How a reader comes by the folder of the book."""
 
     def run(self) -> list[nodes.Node]:
@@ -46,11 +46,11 @@ class GetTheBook(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx, to run after the theme has made its buttons."""
-    app.add_directive("get-the-book", GetTheBook)
-    app.connect("config-inited", without_address)
+    app.add_directive("get-the-book", GetTheBookDirective)
+    app.connect("config-inited", remove_repository_buttons)
     app.connect(
         "html-page-context",
-        lambda app, page, template, context, doctree: redirect(
+        lambda app, page, template, context, doctree: redirect_buttons_to_templates(
             context.get("header_buttons", [])
         ),
         priority=900,

@@ -6,16 +6,19 @@ One extension that registers nodes for ``singlehtml`` hides those of all that kn
 
 from sphinx.application import Sphinx
 
-ONE, MANY = "singlehtml", "html"
+SINGLE_PAGE_BUILDER, MANY_PAGES_BUILDER = "singlehtml", "html"
 
 
-def share(app: Sphinx) -> None:
+def share_node_visitors(app: Sphinx) -> None:
     """Write the nodes of one page as those of many."""
     known = app.registry.translation_handlers
-    known[ONE] = {**known.get(MANY, {}), **known.get(ONE, {})}
+    known[SINGLE_PAGE_BUILDER] = {
+        **known.get(MANY_PAGES_BUILDER, {}),
+        **known.get(SINGLE_PAGE_BUILDER, {}),
+    }
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx, for when all extensions have told what they know."""
-    app.connect("builder-inited", share, priority=1)
+    app.connect("builder-inited", share_node_visitors, priority=1)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,15 +11,19 @@ from sphinx.util.docutils import SphinxDirective
 from book.tools.course import downloads, weeks
 
 
-class Weeks(SphinxDirective):
+class WeeksDirective(SphinxDirective):
     """Say what is read and solved in each week, and where its exercises are."""
 
     def run(self) -> list[nodes.Node]:
         """Return two paragraphs and a timetable for each week."""
-        self.env.note_dependency(str(weeks.TABLE))
+        self.env.note_dependency(str(weeks.COURSE_TIMES_FILE))
         plan = nodes.container()
-        for week in weeks.of_the_book():
-            told = [weeks.paragraph(week), "", *weeks.timetable(week).split("\n")]
+        for week in weeks.weeks_of_book():
+            told = [
+                weeks.week_markdown(week),
+                "",
+                *weeks.timetable_markdown(week).split("\n"),
+            ]
             self.state.nested_parse(StringList(told), 0, plan)
             plan += addnodes.only("", _links(week), expr="builder_html")
         return plan.children
@@ -28,24 +32,24 @@ class Weeks(SphinxDirective):
 def _links(week: weeks.Week) -> nodes.paragraph:
     """Return a paragraph of links to a week's exercises."""
     shown = nodes.paragraph("", f"Exercises of week {week.number}: ")
-    for name, address in downloads.addresses(week).items():
+    for name, address in downloads.exercise_addresses(week).items():
         shown += [nodes.reference("", name, refuri=address), nodes.Text(", ")]
     shown[-1] = nodes.Text(".")
     return shown
 
 
-def write(app: Sphinx, error: Exception | None) -> None:
+def write_week_exercises(app: Sphinx, error: Exception | None) -> None:
     """Write the exercises beside the pages, if the book has the page that links to them."""
     if (
         error is None
         and app.builder.name == "html"
         and "instructors" in app.env.found_docs
     ):
-        downloads.write(Path(app.outdir) / downloads.FOLDER)
+        downloads.write_week_downloads(Path(app.outdir) / downloads.EXERCISES_FOLDER)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_directive("weeks", Weeks)
-    app.connect("build-finished", write)
+    app.add_directive("weeks", WeeksDirective)
+    app.connect("build-finished", write_week_exercises)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError, cli
-from helpers.runs import RUNS
+from helpers.runs import RUNS_FOLDER
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "chapter": {"metavar": "CHAPTER", "help": "a notebook of notebooks/"},
@@ -19,7 +19,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "default": [],
         "help": "models to compare",
     },
-    "--runs": cli.ARGUMENTS["--runs"] | {"default": RUNS},
+    "--runs": cli.ARGUMENTS["--runs"] | {"default": RUNS_FOLDER},
     "--set": cli.ARGUMENTS["--set"],
     "--settings": {
         "metavar": "JSON",
@@ -41,17 +41,17 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def run(args: argparse.Namespace) -> None:
+def run_chapter(args: argparse.Namespace) -> None:
     """Execute one chapter."""
     from book.tools import chapters, parameters
 
     templates = args.templates or chapters.TEMPLATES
     template = templates / f"{args.chapter}.ipynb"
     settings = parameters.settings_of_chapters([template], args.set) | args.settings
-    chapters.run(args.chapter, args.model, settings, args.runs, templates)
+    chapters.run_chapter(args.chapter, args.model, settings, args.runs, templates)
 
 
-def others(args: argparse.Namespace) -> None:
+def measure_model(args: argparse.Namespace) -> None:
     """Measure a model as the chapters do, without notebooks."""
     from book.tools import book_making, chapters
     from helpers.studies import STUDIES
@@ -61,43 +61,45 @@ def others(args: argparse.Namespace) -> None:
     chapters.measure(args.model, names, settings, args.runs)
 
 
-def noise(args: argparse.Namespace) -> None:
+def measure_noise_floor(args: argparse.Namespace) -> None:
     """Measure how far a model lies from itself."""
     from book.tools import jobs, noise_floor_runs
     from helpers.runs import store
 
-    job = jobs.noise(args.model)
-    made = jobs.made_from(job, args.runs.resolve())
-    with store.alone(args.runs / job.name, "run"):
-        for folder in noise_floor_runs.run(args.model, args.runs, args.facts):
-            jobs.sign(folder, made)
+    job = jobs.noise_floor_job(args.model)
+    made = jobs.job_fingerprint(job, args.runs.resolve())
+    with store.lock_folder(args.runs / job.name, "run"):
+        for folder in noise_floor_runs.make_noise_floor_runs(
+            args.model, args.runs, args.facts
+        ):
+            jobs.write_job_fingerprint(folder, made)
             print(folder, file=sys.stderr)
 
 
-def book(args: argparse.Namespace) -> None:
+def make_book(args: argparse.Namespace) -> None:
     """Make the book of a model, repeating only what changed."""
     from book.tools import book_making
 
     settings = book_making.settings_from_words(args.chapters, args.set)
-    book_making.book(
+    book_making.make_book(
         args.chapters, args.model, settings, args.cores, args.runs, args.models
     )
 
 
-def sweep(args: argparse.Namespace) -> None:
+def run_sweep(args: argparse.Namespace) -> None:
     """Run chapters on many models, here or on a cluster."""
     from book.tools import sweeps
 
     runs, planned = (
         args.runs.resolve(),
-        sweeps.plan(args.models, args.chapters, args.set),
+        sweeps.plan_sweep_jobs(args.models, args.chapters, args.set),
     )
-    profile = sweeps.profile(args.profile)
+    profile = sweeps.profile_folder(args.profile)
     if args.dry_run:
-        sweeps.tell_plan(planned, runs)
+        sweeps.print_sweep_plan(planned, runs)
         return
-    table = sweeps.run(planned, runs, args.cores, profile)
-    print(sweeps.report(table))
+    table = sweeps.run_sweep(planned, runs, args.cores, profile)
+    print(sweeps.sweep_report(table))
     if wrong := (table["state"] != "done").sum():
         raise UserError(
             f"The sweep lacks {wrong} of {len(table)} runs: mend what the sentences above name; "
@@ -105,60 +107,64 @@ def sweep(args: argparse.Namespace) -> None:
         )
 
 
-def course(args: argparse.Namespace) -> None:
+def make_course(args: argparse.Namespace) -> None:
     """Write and check the exercises, and print the slides."""
     from book.tools.course import course_files, downloads, slides, weeks
 
-    folder = args.folder or course_files.FOLDER
+    folder = args.folder or course_files.COURSE_FOLDER
     print(
-        course_files.make(folder, args.templates or course_files.TEMPLATES, args.seed)
+        course_files.make_course(
+            folder, args.templates or course_files.TEMPLATES, args.seed
+        )
     )
     if args.folder is None:
-        downloads.notebooks(weeks.of_the_book(), downloads.COPIES)
-    print(slides.make(folder / slides.FOLDER))
+        downloads.write_week_notebooks(
+            weeks.weeks_of_book(), downloads.WEEK_NOTEBOOKS_FOLDER
+        )
+    print(slides.make_slides(folder / slides.SLIDES_FOLDER))
 
 
-def pdf(args: argparse.Namespace) -> None:
+def print_book_as_pdf(args: argparse.Namespace) -> None:
     """Print the rendered book as one PDF."""
     from book.tools import pdf
-    from helpers.runs import shown
+    from helpers.runs import path_from_project
 
     print(
-        f"The book is printed: {shown(pdf.print_page(pdf.single(), pdf.FILE))}",
+        f"The book is printed: {path_from_project(pdf.print_page_as_pdf(pdf.render_single_page(), pdf.BOOK_PDF))}",
         file=sys.stderr,
     )
 
 
-def links(args: argparse.Namespace) -> int:
+def check_external_links(args: argparse.Namespace) -> int:
     """Ask the book's external links whether they still lead somewhere."""
     from book.tools import links
 
-    status, text = links.tell(links.ask())
+    status, text = links.exit_status_and_report(links.check_external_links())
     print(text)
     return status
 
 
 COMMANDS: cli.Commands = {
-    "run": (run, "chapter --model --runs --set --settings --templates"),
-    "others": (others, "chapters --model --runs --set --settings"),
-    "noise": (noise, "--model --runs --facts"),
-    "book": (book, "chapters --model --models --runs --set --cores"),
-    "sweep": (sweep, "chapters --models --runs --set --cores --profile --dry-run"),
-    "course": (course, "--folder --seed --templates"),
-    "pdf": (pdf, ""),
-    "links": (links, ""),
+    "run": (run_chapter, "chapter --model --runs --set --settings --templates"),
+    "others": (measure_model, "chapters --model --runs --set --settings"),
+    "noise": (measure_noise_floor, "--model --runs --facts"),
+    "book": (make_book, "chapters --model --models --runs --set --cores"),
+    "sweep": (run_sweep, "chapters --models --runs --set --cores --profile --dry-run"),
+    "course": (make_course, "--folder --seed --templates"),
+    "pdf": (print_book_as_pdf, ""),
+    "links": (check_external_links, ""),
 }
 
 
-def parser() -> argparse.ArgumentParser:
+def command_line_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     about = "Make the book What Language Models Know."
-    return cli.parser("python -m book.tools", about, COMMANDS, ARGUMENTS)
+    return cli.argument_parser("python -m book.tools", about, COMMANDS, ARGUMENTS)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    return cli.run(parser(), COMMANDS, arguments)
+    return cli.run_command(command_line_parser(), COMMANDS, arguments)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,18 @@ from collections.abc import Collection, Mapping
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-ANSWER, OPENING, WHEN, SAYS = "answer", "opening", "when:", "says:"
-TITLE = re.compile(r"^# (.+)$", flags=re.MULTILINE)
-HEADING = re.compile(r"^(##+ ).+$", flags=re.MULTILINE)
-REST = re.compile(r"^## (Exercises|Appendix)\b", flags=re.MULTILINE)
+ANSWER_TAG, OPENING_CELL_ID, CLAIM_TAG_PREFIX, ALT_TEXT_TAG_PREFIX = (
+    "answer",
+    "opening",
+    "when:",
+    "says:",
+)
+TITLE_LINE = re.compile(r"^# (.+)$", flags=re.MULTILINE)
+HEADING_LINE = re.compile(r"^(##+ ).+$", flags=re.MULTILINE)
+APPENDIX_HEADING = re.compile(r"^## (Exercises|Appendix)\b", flags=re.MULTILINE)
 
 
-def answer_first(notebook: NotebookNode) -> NotebookNode:
+def page_with_answer_first(notebook: NotebookNode) -> NotebookNode:
     """Return a chapter with what its cell tagged ``answer`` shows right after the opening."""
     page = copy.deepcopy(notebook)
     at = {
@@ -22,11 +27,12 @@ def answer_first(notebook: NotebookNode) -> NotebookNode:
         for tag in cell.metadata.get("tags", [])
     }
     opening = next(
-        (n for n, cell in enumerate(page.cells) if cell.get("id") == OPENING), None
+        (n for n, cell in enumerate(page.cells) if cell.get("id") == OPENING_CELL_ID),
+        None,
     )
-    if ANSWER not in at or opening is None:
+    if ANSWER_TAG not in at or opening is None:
         return page
-    cell = page.cells[at[ANSWER]]
+    cell = page.cells[at[ANSWER_TAG]]
     shown = new_code_cell(
         "...", execution_count=cell.execution_count, outputs=cell.outputs
     )
@@ -40,12 +46,19 @@ def answer_first(notebook: NotebookNode) -> NotebookNode:
     return page
 
 
-def found_only(notebook: NotebookNode, claims: Collection[str]) -> NotebookNode:
+def page_without_unfound_claims(
+    notebook: NotebookNode, claims: Collection[str]
+) -> NotebookNode:
     """Return a chapter without the cells, tagged ``when:CLAIM``, of what its run did not find."""
     page = copy.deepcopy(notebook)
     tags = [cell.metadata.get("tags", []) for cell in page.cells]
     needed = [
-        {tag.removeprefix(WHEN) for tag in own if tag.startswith(WHEN)} for own in tags
+        {
+            tag.removeprefix(CLAIM_TAG_PREFIX)
+            for tag in own
+            if tag.startswith(CLAIM_TAG_PREFIX)
+        }
+        for own in tags
     ]
     page.cells = [
         cell for cell, names in zip(page.cells, needed) if names <= set(claims)
@@ -53,14 +66,14 @@ def found_only(notebook: NotebookNode, claims: Collection[str]) -> NotebookNode:
     return page
 
 
-def titled(
+def page_with_finding_headings(
     notebook: NotebookNode, words: Mapping[str, Mapping], decisions: Mapping[str, str]
 ) -> NotebookNode:
     """Return a chapter whose sections say what was found, where the wordings have a heading."""
     page, above = copy.deepcopy(notebook), None
     for cell in page.cells:
         if cell.cell_type == "markdown":
-            above = cell if HEADING.search(cell.source) else above
+            above = cell if HEADING_LINE.search(cell.source) else above
             continue
         told = (
             words[claim].get("heading", {}).get(decisions.get(claim))
@@ -68,7 +81,7 @@ def titled(
             if f'"{claim}"' in cell.source
         )
         if above and (heading := next(filter(None, told), None)):
-            last = list(HEADING.finditer(above.source))[-1]
+            last = list(HEADING_LINE.finditer(above.source))[-1]
             above.source = (
                 f"{above.source[: last.end(1)]}{heading}{above.source[last.end() :]}"
             )
@@ -76,30 +89,33 @@ def titled(
     return page
 
 
-def described(notebook: NotebookNode, sentences: Mapping[str, str]) -> NotebookNode:
+def page_with_finding_alt_texts(
+    notebook: NotebookNode, sentences: Mapping[str, str]
+) -> NotebookNode:
     """Return a chapter whose figures, tagged ``says:CLAIM``, tell what was found by alt text."""
     page = copy.deepcopy(notebook)
     for cell in page.cells:
         for tag in cell.metadata.get("tags", []):
             if (
-                said := sentences.get(tag.removeprefix(SAYS))
-                if tag.startswith(SAYS)
+                said := sentences.get(tag.removeprefix(ALT_TEXT_TAG_PREFIX))
+                if tag.startswith(ALT_TEXT_TAG_PREFIX)
                 else None
             ):
                 cell.metadata["mystnb"]["image"]["alt"] += f" {said}"
     return page
 
 
-def split(notebook: NotebookNode) -> tuple[NotebookNode, NotebookNode]:
+def page_and_appendix(notebook: NotebookNode) -> tuple[NotebookNode, NotebookNode]:
     """Return the page of a chapter, and that of its exercises and its appendix."""
     page = copy.deepcopy(notebook)
     starts = [n for n, cell in enumerate(page.cells) if cell.cell_type == "markdown"]
     start = next(
-        (n for n in starts if REST.search(page.cells[n].source)), len(page.cells)
+        (n for n in starts if APPENDIX_HEADING.search(page.cells[n].source)),
+        len(page.cells),
     )
     rest, page.cells = page.cells[start:], page.cells[:start]
     title = next(
-        found[1] for cell in page.cells if (found := TITLE.search(cell.source))
+        found[1] for cell in page.cells if (found := TITLE_LINE.search(cell.source))
     )
     told = "" if rest else "\n\nThis book has none of this chapter."
     head = new_markdown_cell(f"# Exercises and appendix: {title}{told}")

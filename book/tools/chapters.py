@@ -19,56 +19,62 @@ from book.tools import jobs, parameters, run_logs
 from book.tools.jobs import TEMPLATES, Job
 from book.tools.run_logs import RunLog
 from helpers import UserError, models
-from helpers.models.checkpoints import slug
-from helpers.runs import ROOT, RUNS, SYNTHESIS, measuring, shown
+from helpers.models.checkpoints import model_slug
+from helpers.runs import (
+    PROJECT_FOLDER,
+    RUNS_FOLDER,
+    SYNTHESIS,
+    measuring,
+    path_from_project,
+)
 
-RUNNING = ".running.ipynb"
+UNFINISHED_NOTEBOOK = ".running.ipynb"
 # A kernel calls its own end an error, and prints a traceback if it ends between two
 # messages.
-MUTE = "__import__('logging').getLogger('tornado.general').setLevel(100)"
-QUIET = ["--log-level=50", f"--IPKernelApp.exec_lines={MUTE}"]
+TORNADO_SILENCER = "__import__('logging').getLogger('tornado.general').setLevel(100)"
+KERNEL_ARGUMENTS = ["--log-level=50", f"--IPKernelApp.exec_lines={TORNADO_SILENCER}"]
 LOADING = ("dtype", "trust_remote_code")  # settings with which a model is loaded
-TABLES = ("answers.parquet", "metrics.parquet", "run.json")
+RUN_FILES = ("answers.parquet", "metrics.parquet", "run.json")
 
 
-def run(
+def run_chapter(
     chapter: str,
     model: str,
     settings: Mapping[str, Any] | None = None,
-    runs: Path = RUNS,
+    runs: Path = RUNS_FOLDER,
     templates: Path = TEMPLATES,
 ) -> Path:
     """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``."""
     template = templates / f"{chapter}.ipynb"
     settings = dict(settings or {})
     runs = runs.resolve()
-    synthesis = jobs.kind(chapter, templates) == "synthesis"
-    folder = runs / (SYNTHESIS if synthesis else slug(model)) / chapter
+    synthesis = jobs.chapter_kind(chapter, templates) == "synthesis"
+    folder = runs / (SYNTHESIS if synthesis else model_slug(model)) / chapter
     for name in settings.keys() - parameters.declared(template).keys():
         raise UserError(f"The chapter {chapter} has no parameter '{name}'.")
     injected = settings | _places(template, model, folder, runs)
     job = Job(folder.name, chapter, "" if synthesis else model, settings)
-    made = jobs.made_from(job, runs, templates)
-    with run_logs.logged(folder) as log:
+    made = jobs.job_fingerprint(job, runs, templates)
+    with run_logs.open_run_log(folder) as log:
         with _stops_told(folder, template), _told_to(log, template, folder):
             papermill.execute_notebook(
                 template,
-                folder / RUNNING,
+                folder / UNFINISHED_NOTEBOOK,
                 injected,
                 kernel_name="python3",
-                cwd=ROOT,
+                cwd=PROJECT_FOLDER,
                 progress_bar=False,
                 log_output=True,
                 stderr_file=sys.stderr,
-                extra_arguments=QUIET,
+                extra_arguments=KERNEL_ARGUMENTS,
             )
-        for table in TABLES[synthesis:]:  # who asks no model has no answers
+        for table in RUN_FILES[synthesis:]:  # who asks no model has no answers
             if not (folder / table).is_file():
                 raise UserError(
-                    f"The chapter {chapter} ended without {table} in {shown(folder)}."
+                    f"The chapter {chapter} ended without {table} in {path_from_project(folder)}."
                 )
-        jobs.sign(folder, made)
-        (folder / RUNNING).replace(folder / "notebook.ipynb")
+        jobs.write_job_fingerprint(folder, made)
+        (folder / UNFINISHED_NOTEBOOK).replace(folder / "notebook.ipynb")
     return folder
 
 
@@ -80,21 +86,21 @@ def measure(
     A study that cannot be done stops no other.
     """
     runs = runs.resolve()
-    first, *more = (f"{slug(model)}/{chapter}" for chapter in chapters)
-    job = Job(first, jobs.OTHERS, model, settings, tuple(more))
-    made = jobs.made_from(job, runs)
+    first, *more = (f"{model_slug(model)}/{chapter}" for chapter in chapters)
+    job = Job(first, jobs.NOTEBOOK_FREE_CHAPTER, model, settings, tuple(more))
+    made = jobs.job_fingerprint(job, runs)
     own = {}
     for chapter in chapters:
         template = TEMPLATES / f"{chapter}.ipynb"
         own[chapter] = jobs.measured_settings(template, settings)
     loading = {name: own[chapters[0]][name] for name in LOADING}
     folders, failures = [], []
-    with run_logs.logged(runs / first):
+    with run_logs.open_run_log(runs / first):
         lm = models.load(model, **loading)
         for chapter in chapters:
-            folder = runs / slug(model) / chapter
+            folder = runs / model_slug(model) / chapter
             try:
-                measuring.measure_one(chapter, lm, own[chapter], folder)
+                measuring.measure_by_study(chapter, lm, own[chapter], folder)
             except UserError as error:
                 failures.append(f"{chapter}: {error}")
             else:
@@ -102,13 +108,17 @@ def measure(
         if failures:
             raise UserError(" ".join(failures))
         for folder in folders:
-            jobs.sign(folder, made)
+            jobs.write_job_fingerprint(folder, made)
     return folders
 
 
 def _places(template: Path, model: str, folder: Path, runs: Path) -> dict[str, str]:
     """Return the parameters of a chapter that no user sets: the model and the folders."""
-    places = {"model": model, "run_dir": shown(folder), "runs_dir": shown(runs)}
+    places = {
+        "model": model,
+        "run_dir": path_from_project(folder),
+        "runs_dir": path_from_project(runs),
+    }
     known = parameters.declared(template)
     return {name: places[name] for name in places if name in known}
 
@@ -121,17 +131,17 @@ def _stops_told(folder: Path, template: Path) -> Iterator[None]:
     try:
         yield
     except (PapermillExecutionError, DeadKernelError) as error:
-        (folder / RUNNING).replace(failed)
+        (folder / UNFINISHED_NOTEBOOK).replace(failed)
         raise UserError(
             f"The chapter {template.stem} stopped {_failure(error, template, failed)} "
-            f"(log: {shown(folder / run_logs.LOG)}, traceback: {shown(failed)})"
+            f"(log: {path_from_project(folder / run_logs.LOG_FILE_NAME)}, traceback: {path_from_project(failed)})"
         ) from error
 
 
 @contextlib.contextmanager
 def _told_to(log: RunLog, template: Path, folder: Path) -> Iterator[None]:
     """Prepare for a notebook: its log hears all that it says, the terminal its progress."""
-    _add_to("PYTHONPATH", str(ROOT), os.pathsep)
+    _add_to("PYTHONPATH", str(PROJECT_FOLDER), os.pathsep)
     # tqdm's, about widgets
     _add_to("PYTHONWARNINGS", "ignore:IProgress not found", ",")
     # this environment's kernel, not the user's

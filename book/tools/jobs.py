@@ -1,6 +1,6 @@
 """The runs that a book or a sweep needs, and whether each is current.
 
-That is, made (``made_from`` in ``run.json``) from the settings, notebook, code and
+That is, made (``job_fingerprint`` in ``run.json``) from the settings, notebook, code and
 files of now.
 """
 
@@ -16,35 +16,50 @@ from typing import Any
 from book.tools import parameters
 from helpers.io import user_cache
 from helpers.models import adapters, checkpoints, identity, server_address
-from helpers.models.checkpoints import slug
-from helpers.runs import ROOT, SYNTHESIS, environment, measuring, shown
+from helpers.models.checkpoints import model_slug
+from helpers.runs import (
+    PROJECT_FOLDER,
+    SYNTHESIS,
+    environment,
+    measuring,
+    path_from_project,
+)
 from helpers.settings import FIXED
 
-TEMPLATES = ROOT / "notebooks"
+TEMPLATES = PROJECT_FOLDER / "notebooks"
 # What is asked without a notebook: the noise floor, and other models by the studies.
-NOISE, OTHERS = "noise", "others"
-HERE = Path(__file__).parent
+NOISE_CHAPTER, NOTEBOOK_FREE_CHAPTER = "noise", "others"
+TOOLS_FOLDER = Path(__file__).parent
 # Weights and tables of the package are among it.
-CODE = (
-    ROOT / "helpers",
+CODE_FOLDERS = (
+    PROJECT_FOLDER / "helpers",
     TEMPLATES / "kit",
     TEMPLATES / "analysis",
     TEMPLATES / "atlas",
 )
-LARGE = 2**30  # bytes; larger files are not read, but told apart by their size and time
-PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
+LARGE_FILE_BYTES = (
+    2**30
+)  # bytes; larger files are not read, but told apart by their size and time
+FILES_OF_WHOLE_RUN = (
+    "notebook.ipynb",
+    "answers.parquet",
+    "metrics.parquet",
+    "run.json",
+)
 # Begun in this order, so that no core is idle for long while the last chapter runs.
-LONGEST = (
+CHAPTERS_BY_DURATION = (
     "monitor",
     "knowledge_base",
     "latent_knowledge",
     "multiplicity",
     "comparison",
 )
-LONGEST += ("calibration", "atlas", "real_models", "published")
-ALONE = "calibration"  # is about the book's model alone where it is not bundled
-KEY = "made_from"
-JITTER = (
+CHAPTERS_BY_DURATION += ("calibration", "atlas", "real_models", "published")
+SINGLE_MODEL_SYNTHESIS = (
+    "calibration"  # is about the book's model alone where it is not bundled
+)
+JOB_FINGERPRINT_KEY = "made_from"
+SERVER_LOGPROB_TOLERANCE = (
     0.02  # by which a server's log-probabilities may differ from one time to the next
 )
 
@@ -67,21 +82,21 @@ class Job:
     @property
     def early(self) -> bool:
         """Return whether it asks without a notebook, for chapters of other models to read."""
-        return self.chapter in (NOISE, OTHERS)
+        return self.chapter in (NOISE_CHAPTER, NOTEBOOK_FREE_CHAPTER)
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Return the files that make its run whole."""
         if self.early:
-            return PARTS[1:]
+            return FILES_OF_WHOLE_RUN[1:]
         return (
-            PARTS
+            FILES_OF_WHOLE_RUN
             if self.model
-            else tuple(part for part in PARTS if "answers" not in part)
+            else tuple(part for part in FILES_OF_WHOLE_RUN if "answers" not in part)
         )
 
 
-def kind(chapter: str, templates: Path = TEMPLATES) -> str:
+def chapter_kind(chapter: str, templates: Path = TEMPLATES) -> str:
     """Return what a chapter's parameters say that it is: it runs once, or on a model, or on all."""
     declared = parameters.declared(templates / f"{chapter}.ipynb")
     if "model" not in declared:
@@ -89,15 +104,17 @@ def kind(chapter: str, templates: Path = TEMPLATES) -> str:
     return "single" if "models" in declared else "measure"
 
 
-def family(shown: str, others: Sequence[str] = ()) -> dict[str, str]:
+def models_by_folder(shown: str, others: Sequence[str] = ()) -> dict[str, str]:
     """Return the models of the grid by the names of their folders, the book's model last."""
     names = [
-        name for name in others or checkpoints.bundled() if slug(name) != slug(shown)
+        name
+        for name in others or checkpoints.bundled_models()
+        if model_slug(name) != model_slug(shown)
     ]
-    return {slug(name): name for name in [*names, shown]}
+    return {model_slug(name): name for name in [*names, shown]}
 
 
-def plan(
+def plan_jobs(
     chapters: Iterable[str],
     shown: str,
     others: Sequence[str] = (),
@@ -107,13 +124,13 @@ def plan(
 ) -> list[Job]:
     """Return the runs of chapters on the models of a grid, those that ask models first."""
     settings = settings or {}
-    kinds = {chapter: kind(chapter) for chapter in chapters}
-    own = {chapter: fitting(chapter, settings) for chapter in kinds}
+    kinds = {chapter: chapter_kind(chapter) for chapter in chapters}
+    own = {chapter: settings_for_chapter(chapter, settings) for chapter in kinds}
     asking = [chapter for chapter in kinds if kinds[chapter] != "synthesis"]
     measures = [chapter for chapter in kinds if kinds[chapter] == "measure"]
     jobs = []
-    for folder, model in family(shown, others).items():
-        if alike or folder == slug(shown):
+    for folder, model in models_by_folder(shown, others).items():
+        if alike or folder == model_slug(shown):
             for chapter in asking:
                 jobs.append(Job(f"{folder}/{chapter}", chapter, model, own[chapter]))
         elif measures:
@@ -133,17 +150,20 @@ def _without_notebooks(
         settings |= own[chapter]
     settings.pop("prompt_format", None)  # each model has its own
     first, *more = (f"{folder}/{chapter}" for chapter in chapters)
-    return Job(first, OTHERS, model, settings, tuple(more))
+    return Job(first, NOTEBOOK_FREE_CHAPTER, model, settings, tuple(more))
 
 
 def _synthesis(chapter: str, shown: str, settings: Mapping[str, Any]) -> Job:
     """Return the job of a chapter that asks no model."""
-    if chapter == ALONE and slug(shown) not in checkpoints.bundled():
+    if (
+        chapter == SINGLE_MODEL_SYNTHESIS
+        and model_slug(shown) not in checkpoints.bundled_models()
+    ):
         settings = {"models": [shown]} | settings
     return Job(f"{SYNTHESIS}/{chapter}", chapter, "", settings)
 
 
-def fitting(chapter: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def settings_for_chapter(chapter: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that a chapter takes."""
     known = parameters.declared(TEMPLATES / f"{chapter}.ipynb")
     return {name: settings[name] for name in settings if name in known}
@@ -151,7 +171,7 @@ def fitting(chapter: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def measured_settings(template: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings with which a study measures a model as its chapter would."""
-    own = measuring.declared(template.stem)
+    own = measuring.default_run_settings(template.stem)
     defaults = parameters.free(template)
     taken = {
         name: value
@@ -161,45 +181,51 @@ def measured_settings(template: Path, settings: Mapping[str, Any]) -> dict[str, 
     return own | defaults | taken
 
 
-def reads_runs(job: Job) -> bool:
+def reads_finished_runs(job: Job) -> bool:
     """Return whether a job reads the finished runs of others, and so begins after them."""
     return not job.model and "runs_dir" in parameters.declared(
         TEMPLATES / f"{job.chapter}.ipynb"
     )
 
 
-def needs_runs(job: Job) -> bool:
+def requires_finished_runs(job: Job) -> bool:
     """Return whether a job is about finished runs, chosen by its ``models``; others do without."""
     declared = parameters.declared(TEMPLATES / f"{job.chapter}.ipynb")
-    return reads_runs(job) and "models" in declared
+    return reads_finished_runs(job) and "models" in declared
 
 
-def priority(job: Job) -> int:
+def job_priority(job: Job) -> int:
     """Return a number, the greater the sooner a job begins: what others show, then the longest."""
-    length = LONGEST[::-1].index(job.chapter) + 1 if job.chapter in LONGEST else 0
-    return length + job.early * 2 * len(LONGEST)
-
-
-def noise(model: str) -> Job:
-    """Return the job that makes a model's runs of the noise floor."""
-    from notebooks.analysis.noise_floor import (
-        VARIANTS,  # slow: not for those who need none
+    length = (
+        CHAPTERS_BY_DURATION[::-1].index(job.chapter) + 1
+        if job.chapter in CHAPTERS_BY_DURATION
+        else 0
     )
-
-    first, *others = (f"noise/{variant}/{slug(model)}/monitor" for variant in VARIANTS)
-    return Job(first, NOISE, model, more=tuple(others))
+    return length + job.early * 2 * len(CHAPTERS_BY_DURATION)
 
 
-def made_from(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, Any]:
+def noise_floor_job(model: str) -> Job:
+    """Return the job that makes a model's runs of the noise floor."""
+    from notebooks.analysis.noise_floor import RUN_VARIANTS
+
+    first, *others = (
+        f"noise/{variant}/{model_slug(model)}/monitor" for variant in RUN_VARIANTS
+    )
+    return Job(first, NOISE_CHAPTER, model, more=tuple(others))
+
+
+def job_fingerprint(
+    job: Job, runs: Path, templates: Path = TEMPLATES
+) -> dict[str, Any]:
     """Return what a job would be made from now: settings, and hashes of all that it reads."""
     makers = [
         templates / f"{job.chapter}.ipynb",
         templates / "claims" / f"{job.chapter}.yaml",
     ]
     settings: dict[str, Any] = {}  # by chapter where they are several
-    if job.chapter == NOISE:
-        makers = [HERE / "noise.py"]
-    elif job.chapter == OTHERS:
+    if job.chapter == NOISE_CHAPTER:
+        makers = [TOOLS_FOLDER / "noise.py"]
+    elif job.chapter == NOTEBOOK_FREE_CHAPTER:
         makers = []
         for folder in job.folders:
             chapter = Path(folder).name
@@ -209,16 +235,18 @@ def made_from(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, An
         settings = parameters.declared(makers[0]) | dict(job.settings)
     reads_runs = "runs_dir" in settings
     settings = {name: settings[name] for name in settings if name not in FIXED}
-    outside = [ROOT / Path(text).expanduser() for text in _texts(job, settings)]
+    outside = [
+        PROJECT_FOLDER / Path(text).expanduser() for text in _texts(job, settings)
+    ]
     made = {
-        "settings": json.loads(json.dumps(settings, default=environment.plain)),
-        "files": digest(files(*CODE, *makers, *outside)),
+        "settings": json.loads(json.dumps(settings, default=environment.json_value)),
+        "files": files_digest(files_below(*CODE_FOLDERS, *makers, *outside)),
     }
-    if commit := checkpoints.commit(job.model):
+    if commit := checkpoints.cached_commit_of_model(job.model):
         made["commit"] = commit
     if job.model:
-        made["versions"] = identity.versions()
-    if server_address.is_address(job.model):
+        made["versions"] = identity.library_versions()
+    if server_address.is_server_address(job.model):
         made |= _served(job.model)
     if reads_runs:
         made["runs"] = _read(runs)
@@ -242,10 +270,10 @@ def _texts(job: Job, settings: Mapping[str, Any]) -> list[str]:
 
 def _bases(model: str) -> list[str]:
     """Return the folders of the models that an adapter in a folder rests on."""
-    folder = ROOT / Path(model).expanduser()
-    if not model or not (folder / adapters.CONFIG).is_file():
+    folder = PROJECT_FOLDER / Path(model).expanduser()
+    if not model or not (folder / adapters.ADAPTER_CONFIG_FILE).is_file():
         return []
-    base = adapters.base(folder, model)
+    base = adapters.base_model_name(folder, model)
     return [base, *_bases(base)] if base != model else []
 
 
@@ -254,11 +282,11 @@ def _served(model: str) -> dict[str, Any]:
     """Return what tells the model on a server from another of its name, asked once a process."""
     from helpers.models.server import served_model  # slow: not for those who need none
 
-    server = served_model.load(model).model
+    server = served_model.load_from_server(model).model
     return {"server": [server.version, server.tokenizer], "sample": list(server.sample)}
 
 
-def files(*places: Path) -> set[Path]:
+def files_below(*places: Path) -> set[Path]:
     """Return files, and those in folders, what Python compiled left out."""
     found = {file for place in places for file in (place, *place.rglob("*"))}
     return {
@@ -266,11 +294,15 @@ def files(*places: Path) -> set[Path]:
     }
 
 
-def digest(paths: Iterable[Path], top: Path | None = None) -> str:
+def files_digest(paths: Iterable[Path], top: Path | None = None) -> str:
     """Return a hash of files' content and names, below `top` where given, in whatever order."""
     # Below `top` a link counts by its own name: what it leads to may lie elsewhere.
     found = sorted({path.absolute() if top else path.resolve() for path in paths})
-    name = shown if top is None else (lambda file: file.relative_to(top.absolute()))
+    name = (
+        path_from_project
+        if top is None
+        else (lambda file: file.relative_to(top.absolute()))
+    )
     stats = {file: file.stat() for file in found}
     lines = [
         f"{name(f)} {_hash(f, s.st_size, s.st_mtime_ns)}" for f, s in stats.items()
@@ -281,12 +313,16 @@ def digest(paths: Iterable[Path], top: Path | None = None) -> str:
 @functools.cache
 def _hash(file: Path, size: int, time: int) -> str:
     """Return the hash of a file, read once in this process while its size and time are the same."""
-    return f"{size} {time}" if size > LARGE else user_cache.checksum([file])
+    return (
+        f"{size} {time}"
+        if size > LARGE_FILE_BYTES
+        else user_cache.checksum_of_files([file])
+    )
 
 
-def is_current(job: Job, runs: Path) -> bool:
+def is_run_current(job: Job, runs: Path) -> bool:
     """Return whether the job's run is there, whole, and made from what it would be made from."""
-    made = made_from(job, runs)
+    made = job_fingerprint(job, runs)
     return all(
         _alike(_signed(runs / folder, job.parts), made) for folder in job.folders
     )
@@ -296,15 +332,17 @@ def _alike(signed: dict[str, Any] | None, made: dict[str, Any]) -> bool:
     """Tell whether a run was made from the same, a server's numbers aside that differ a little."""
     one, other = ((each or {}).get("sample", []) for each in (signed, made))
     near = len(one) == len(other) and all(
-        abs(a - b) <= JITTER for a, b in zip(one, other)
+        abs(a - b) <= SERVER_LOGPROB_TOLERANCE for a, b in zip(one, other)
     )
     return near and {**(signed or {}), "sample": []} == {**made, "sample": []}
 
 
-def sign(folder: Path, made: dict[str, Any]) -> None:
+def write_job_fingerprint(folder: Path, made: dict[str, Any]) -> None:
     """Write into a run's manifest what it was made from."""
     path = folder / "run.json"
-    manifest = json.loads(path.read_text(encoding="utf-8")) | {KEY: made}
+    manifest = json.loads(path.read_text(encoding="utf-8")) | {
+        JOB_FINGERPRINT_KEY: made
+    }
     part = folder / f".run.json.{os.getpid()}.tmp"
     part.write_text(
         json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
@@ -312,7 +350,7 @@ def sign(folder: Path, made: dict[str, Any]) -> None:
     part.replace(path)
 
 
-def finished(runs: Path) -> list[Path]:
+def finished_run_manifests(runs: Path) -> list[Path]:
     """Return the manifests of all finished runs of chapters on models."""
     return [path for path in runs.glob("*/*/run.json") if path.parts[-3] != SYNTHESIS]
 
@@ -322,11 +360,15 @@ def _signed(folder: Path, parts: Iterable[str]) -> dict[str, Any] | None:
     if not all((folder / part).is_file() for part in parts):
         return None
     try:
-        return json.loads((folder / "run.json").read_text(encoding="utf-8")).get(KEY)
+        return json.loads((folder / "run.json").read_text(encoding="utf-8")).get(
+            JOB_FINGERPRINT_KEY
+        )
     except (OSError, ValueError, AttributeError):
         return None
 
 
 def _read(runs: Path) -> str:
     """Return a hash of the finished runs, and of those of the noise floor."""
-    return digest([*finished(runs), *runs.glob("noise/*/*/*/run.json")], runs)
+    return files_digest(
+        [*finished_run_manifests(runs), *runs.glob("noise/*/*/*/run.json")], runs
+    )

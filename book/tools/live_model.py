@@ -19,33 +19,33 @@ from typing import Any
 
 import pandas as pd
 
-from book.tools.render import BOOK
+from book.tools.render import BOOK_FOLDER
 from helpers import UserError, datasets
-from helpers.models.checkpoints import WEIGHTS
+from helpers.models.checkpoints import BUNDLED_MODELS_FOLDER
 from helpers.prompts import lists, prompt_texts
 from helpers.prompts.prompt_texts import SEPARATORS
 
-MODEL = "atlas-s"
+LIVE_MODEL = "atlas-s"
 N_OPTIONS = 5
 # Name of a way of asking: how it is called, the kind of its frames, and what is put
 # around one. [Q] is the question; [O] the options, joined by the last text.
-WAYS = {
+WAYS_OF_ASKING = {
     "question": ("a question", "qa", "[Q]", ""),
-    "form": ("a question in a form", "qa", prompt_texts.shot("[Q]"), ""),
+    "form": ("a question in a form", "qa", prompt_texts.shot_text("[Q]"), ""),
     "sentence": ("a sentence to complete", "wp", "[Q]", ""),
     "list": ("a list of examples", "", "", ""),
     "options": (
         "a question with options",
         "qa",
-        prompt_texts.choose_below("[Q]", ["[O]"]),
+        prompt_texts.question_above_options("[Q]", ["[O]"]),
         "; ",
     ),
 }
-IN_CONTEXT = ("question", "sentence")  # ways in which a word may be said first
-ANSWERED = BOOK / "live.json"  # by ``python -m tests.live_page``
-SCRIPTS = BOOK / "_static" / "live"
-WORKER = ("tokenizer.js", "model.js", "worker.js")  # in this order
-FILES = {
+WAYS_WITH_CONTEXT = ("question", "sentence")  # ways in which a word may be said first
+STORED_ANSWERS_FILE = BOOK_FOLDER / "live.json"  # by ``python -m tests.live_page``
+LIVE_SCRIPTS_FOLDER = BOOK_FOLDER / "_static" / "live"
+WORKER_SCRIPTS = ("tokenizer.js", "model.js", "worker.js")  # in this order
+MODEL_FILES = {
     "config": "config.json",
     "tokenizer": "tokenizer.json",
     "weights": "model.safetensors",
@@ -53,7 +53,7 @@ FILES = {
 
 
 @dataclass(frozen=True)
-class Bundle:
+class ModelBundle:
     """A script: the name of its file, and its content, ASCII alone."""
 
     name: str
@@ -71,13 +71,15 @@ class Bundle:
 
 
 @cache
-def facts() -> pd.DataFrame:
+def facts_with_exposures() -> pd.DataFrame:
     """Return the atlas with what the model read of it, each relation in an order drawn by lot."""
-    table = datasets.load("atlas").join(datasets.training(MODEL), on="fact")
-    return lists.draw(table, n=len(table), seed=0)
+    table = datasets.load("atlas").join(
+        datasets.training_exposure(LIVE_MODEL), on="fact"
+    )
+    return lists.draw_examples(table, n=len(table), seed=0)
 
 
-def catalogue() -> dict[str, Any]:
+def question_catalogue() -> dict[str, Any]:
     """Return what can be asked, ready for JSON."""
     ways = [
         dict(
@@ -86,14 +88,14 @@ def catalogue() -> dict[str, Any]:
             kind=kind,
             wrap=wrap,
             joint=joint,
-            context=name in IN_CONTEXT,
+            context=name in WAYS_WITH_CONTEXT,
         )
-        for name, (label, kind, wrap, joint) in WAYS.items()
+        for name, (label, kind, wrap, joint) in WAYS_OF_ASKING.items()
     ]
-    written = {name: lists.style(name) for name in SEPARATORS}
-    about = datasets.relations("atlas").set_index("relation")
+    written = {name: lists.pair_template_and_separator(name) for name in SEPARATORS}
+    about = datasets.relation_table("atlas").set_index("relation")
     return {
-        "model": MODEL,
+        "model": LIVE_MODEL,
         "options": N_OPTIONS,
         "ways": ways,
         "separators": [
@@ -105,14 +107,14 @@ def catalogue() -> dict[str, Any]:
 
 def _relation(name: str, about: Any) -> dict[str, Any]:
     """Return one relation of the catalogue."""
-    table = facts()[facts()["relation"] == name]
+    table = facts_with_exposures()[facts_with_exposures()["relation"] == name]
     objects = sorted(set(table["object"]))
     number = {text: place for place, text in enumerate(objects)} | {"": -1}
     places = {
         column: table[column].map(number) for column in ("object", "false_object")
     }
     columns = ["subject", "object", "exposures", "false_object", "false_exposures"]
-    frames = datasets.frames("atlas", [name]).sort_values("frame")
+    frames = datasets.prompt_frames("atlas", [name]).sort_values("frame")
     return {
         "name": name,
         "label": about["label"],
@@ -129,39 +131,42 @@ def _relation(name: str, about: Any) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def bundle(folder: Path = WEIGHTS / MODEL) -> Bundle:
+def model_bundle(folder: Path = BUNDLED_MODELS_FOLDER / LIVE_MODEL) -> ModelBundle:
     """Return the script of a model, made anew from its weights."""
-    parts = {name: (folder / file).read_bytes() for name, file in FILES.items()}
-    parts["catalogue"] = json.dumps(catalogue(), ensure_ascii=False).encode()
+    parts = {name: (folder / file).read_bytes() for name, file in MODEL_FILES.items()}
+    parts["catalogue"] = json.dumps(question_catalogue(), ensure_ascii=False).encode()
     packed = {
         name: base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
         for name, data in parts.items()
     }
-    code = "\n".join((SCRIPTS / name).read_text(encoding="utf-8") for name in WORKER)
+    code = "\n".join(
+        (LIVE_SCRIPTS_FOLDER / name).read_text(encoding="utf-8")
+        for name in WORKER_SCRIPTS
+    )
     text = f"LiveProbe.deliver({json.dumps({'code': code, 'parts': packed})});\n"
-    return Bundle(f"{MODEL}.js", text)
+    return ModelBundle(f"{LIVE_MODEL}.js", text)
 
 
-def answered(kind: str, name: str) -> Any:
+def stored_answer(kind: str, name: str) -> Any:
     """Return what the model answered to a question that a page shows."""
-    found = json.loads(ANSWERED.read_text(encoding="utf-8"))[kind]
+    found = json.loads(STORED_ANSWERS_FILE.read_text(encoding="utf-8"))[kind]
     if name not in found:
         raise UserError(
-            f"{ANSWERED.name} has no {kind} '{name}': choose from {', '.join(found)}."
+            f"{STORED_ANSWERS_FILE.name} has no {kind} '{name}': choose from {', '.join(found)}."
         )
     return found[name]
 
 
-def opening(cases: Sequence[Mapping[str, Any]]) -> str:
+def live_probe_opening_html(cases: Sequence[Mapping[str, Any]]) -> str:
     """Return the tag that opens a place in which the page asks, and why its first case was chosen.
 
-    >>> print(opening([{"label": "", "said": "<i>"}]))  # doctest: +ELLIPSIS
+    >>> print(live_probe_opening_html([{"label": "", "said": "<i>"}]))  # doctest: +ELLIPSIS
     <div class="live-probe" data-live="{&quot;model&quot;: ...}">
     <p class="live-said">&lt;i&gt;</p>
     """
-    made, told = bundle(), ("label", "asked", "before", "said")
+    made, told = model_bundle(), ("label", "asked", "before", "said")
     settings = {
-        "model": MODEL,
+        "model": LIVE_MODEL,
         "file": f"{made.name}?v={made.version}",
         "megabytes": round(made.megabytes, 1),
         "cases": [{key: one[key] for key in told if key in one} for one in cases],
@@ -172,35 +177,35 @@ def opening(cases: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def bars(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def probability_bars_png(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Return an answer as a PNG, for where no script runs."""
     from matplotlib import pyplot as plt
 
     image = io.BytesIO()
-    figure = drawn(pd.DataFrame(rows)).figure
+    figure = draw_probability_bars(pd.DataFrame(rows)).figure
     figure.savefig(image, format="png")
     plt.close(figure)
     return image.getvalue()
 
 
-def drawn(table: pd.DataFrame) -> Any:
+def draw_probability_bars(table: pd.DataFrame) -> Any:
     """Draw the probability of each object as a bar with its value, the likeliest on top."""
     from matplotlib import pyplot as plt
     from matplotlib.ticker import PercentFormatter
 
     from notebooks.kit.plots.style import (
         BLUE,
+        FIGURE_WIDTH,
         GREEN,
         GREY,
         RED,
-        WIDTH,
         name_rows,
         use_style,
     )
 
     use_style()
     table = table.sort_values("probability", ascending=False, kind="stable")
-    size = (WIDTH - 0.5, 0.7 + 0.24 * len(table))  # stands in a box with margins
+    size = (FIGURE_WIDTH - 0.5, 0.7 + 0.24 * len(table))  # stands in a box with margins
     ax, places = plt.subplots(figsize=size)[1], range(len(table))
     shades = table["told"].map({"": BLUE, "true": GREEN, "false": RED})
     ax.barh(places, table["probability"], height=0.7, color=shades)
@@ -226,7 +231,7 @@ def drawn(table: pd.DataFrame) -> Any:
     return ax
 
 
-def form(found: Mapping[str, Any]) -> str:
+def fact_form_html(found: Mapping[str, Any]) -> str:
     """Return a form of radio buttons, one a state (at most four), and bars that move between."""
     states = found["states"]
     buttons = "".join(
@@ -237,13 +242,13 @@ def form(found: Mapping[str, Any]) -> str:
     read = _each([f"<q>{html.escape(state['prompt'])}</q>" for state in states])
     best = _each(
         [
-            f"{html.escape(name)}, {percent(share)}"
+            f"{html.escape(name)}, {percent_text(share)}"
             for name, share in (s["best"] for s in states)
         ]
     )
     rows = "".join(_row(name, **one) for name, one in found["objects"].items())
     return (
-        f'<form class="front-fact"><fieldset><legend>Ask {MODEL}, a small model trained for this '
+        f'<form class="front-fact"><fieldset><legend>Ask {LIVE_MODEL}, a small model trained for this '
         f'book</legend><div class="front-buttons">{buttons}</div></fieldset>'
         f'<div role="status"><p>It reads {read}</p><table><caption>and expects: {best}'
         f"</caption>{rows}</table></div>"
@@ -251,7 +256,7 @@ def form(found: Mapping[str, Any]) -> str:
     )
 
 
-def percent(share: float) -> str:
+def percent_text(share: float) -> str:
     """Write a share as a percentage, with a no-break space."""
     return f"{100 * share:.0f}\u00a0%"
 
@@ -267,7 +272,7 @@ def _row(name: str, kind: str, probabilities: Sequence[float]) -> str:
     widths = ";".join(
         f"--p{at}:{100 * value:.2f}%" for at, value in enumerate(probabilities)
     )
-    told = _each([percent(value) for value in probabilities])
+    told = _each([percent_text(value) for value in probabilities])
     return (
         f'<tr class="front-{kind}"><th scope="row">{html.escape(name)}</th><td>{told}</td>'
         f'<td aria-hidden="true"><span class="front-bar" style="{widths}"></span></td></tr>'

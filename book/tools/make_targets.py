@@ -13,10 +13,10 @@ from pathlib import Path
 from book.tools import __main__ as tools
 from helpers import UserError
 
-FOUR = ("atlas-xs", "atlas-s", "atlas-m", "atlas-m-chat")
+BUNDLED_ATLAS_MODELS = ("atlas-xs", "atlas-s", "atlas-m", "atlas-m-chat")
 
 
-def words(name: str, given: Mapping[str, str]) -> list[str]:
+def variable_words(name: str, given: Mapping[str, str]) -> list[str]:
     """Return the words of a variable that is a list; none of them may be taken for an option."""
     try:
         found = shlex.split(given.get(name, ""))
@@ -31,11 +31,11 @@ def words(name: str, given: Mapping[str, str]) -> list[str]:
     return found
 
 
-def commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
+def target_commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
     """Return what a target runs, one after the other, as words after ``python -m book.tools``."""
-    chapters = words("CHAPTERS", given)
-    models = words("MODELS", given)
-    settings = words("SET", given)
+    chapters = variable_words("CHAPTERS", given)
+    models = variable_words("MODELS", given)
+    settings = variable_words("SET", given)
     model = f"--model={given.get('MODEL', '')}"
     many = ["--models", *models]
     if given.get("CORES"):
@@ -48,14 +48,14 @@ def commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
             many.append("--dry-run")
         return [["sweep", *chapters, *many, "--set", *settings]]
     if target == "knowledge":
-        each = [f"--model={name}" for name in models or FOUR]
+        each = [f"--model={name}" for name in models or BUNDLED_ATLAS_MODELS]
         return [["run", "knowledge_base", name, "--set", *settings] for name in each]
     if target == "questions":
         fixed = ["dataset=seen_qa", f"sources={given.get('SOURCES', '')}", "n_seen=100"]
         run = ["run", "knowledge_base", model, "--runs=runs/questions", "--set", *fixed]
         return [[*run, "n_unseen=5", *settings]]
     if target == "benchmarks":
-        names = words("BENCHMARKS", given)
+        names = variable_words("BENCHMARKS", given)
         return [_benchmark(name, model, settings) for name in dict.fromkeys(names)]
     if target == "course" and given.get("SEED"):
         return [["course", f"--seed={given['SEED']}"]]
@@ -76,9 +76,11 @@ def main(target: str, *rest: str) -> int:
     """Run a target's commands up to the first that fails; of a module, run it with ARGS."""
     try:
         if target == "-m":
-            given = [sys.executable, target, *rest, *words("ARGS", os.environ)]
+            given = [sys.executable, target, *rest, *variable_words("ARGS", os.environ)]
             os.execv(sys.executable, given)
-        return next(filter(None, map(tools.main, commands(target, os.environ))), 0)
+        return next(
+            filter(None, map(tools.main, target_commands(target, os.environ))), 0
+        )
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

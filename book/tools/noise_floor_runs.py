@@ -4,11 +4,11 @@ from pathlib import Path
 
 from helpers import UserError, datasets, models, probing, prompts, runs
 from helpers.metrics import anchors, monitor
-from helpers.models.checkpoints import slug
+from helpers.models.checkpoints import model_slug
 from notebooks.analysis import noise_floor
 
 
-def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
+def make_noise_floor_runs(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
     """Ask a model about the same facts in every variant and save a run of each."""
     if n_facts < 1:
         raise UserError(
@@ -17,11 +17,11 @@ def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
     return [
         _one(
             model,
-            folder / noise_floor.FOLDER / name / slug(model) / "monitor",
+            folder / noise_floor.NOISE_FOLDER / name / model_slug(model) / "monitor",
             n_facts,
             **variant,
         )
-        for name, variant in noise_floor.VARIANTS.items()
+        for name, variant in noise_floor.RUN_VARIANTS.items()
     ]
 
 
@@ -41,7 +41,7 @@ def _one(
         "anchor_mode": "teacher_forced",
     }
     parameters |= {
-        "alphas": list(monitor.EQUAL),
+        "alphas": list(monitor.EQUAL_WEIGHTS),
         "dtype": dtype,
         "batch_size": batch_size,
     }
@@ -50,8 +50,8 @@ def _one(
     asked = datasets.load("atlas", n=n_facts, seed=0)
     wrong = datasets.load("atlas", seed=hints).set_index("fact")["distractors"]
     asked["distractors"] = asked["fact"].map(wrong)
-    frames = datasets.frames("atlas", asked["relation"].unique())
-    probes = prompts.monitor(asked, frames, 7)
+    frames = datasets.prompt_frames("atlas", asked["relation"].unique())
+    probes = prompts.monitor_probes(asked, frames, 7)
     how = {"batch_size": batch_size, "progress": False}
     answers = probing.score_and_generate(lm, probes, **how)
     scores = monitor.fact_scores(answers, anchors.known_facts(answers))
@@ -59,6 +59,6 @@ def _one(
         started,
         answers=answers,
         metrics=scores.drop(columns=["known"]),
-        model=models.describe(lm),
-        dataset=datasets.source("atlas"),
+        model=models.describe_model(lm),
+        dataset=datasets.source_record("atlas"),
     )

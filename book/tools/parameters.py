@@ -11,10 +11,10 @@ from typing import Any
 import nbformat
 
 from helpers import UserError
-from helpers.runs import ROOT
+from helpers.runs import PROJECT_FOLDER
 from helpers.settings import FIXED, LEAST, settings_from_words
 
-FILE = ROOT / "notebooks" / "analysis" / "parameters.toml"
+FILE = PROJECT_FOLDER / "notebooks" / "analysis" / "parameters.toml"
 
 
 @cache

@@ -10,13 +10,13 @@ from playwright.sync_api import Error, Page, sync_playwright
 
 from book.tools import render
 from helpers import UserError
-from helpers.runs import ROOT
+from helpers.runs import PROJECT_FOLDER
 
-OUT = ROOT / "build" / "pdf"
-FILE = OUT / "what-language-models-know.pdf"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+PDF_FOLDER = PROJECT_FOLDER / "build" / "pdf"
+BOOK_PDF = PDF_FOLDER / "what-language-models-know.pdf"
+BROWSER_PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # All that a page shows only on a click, or when it comes near, has to be there at once.
-OPEN = """async () => {
+UNFOLDING_SCRIPT = """async () => {
     document.documentElement.dataset.theme = "light";
     for (const each of document.querySelectorAll("details")) each.open = true;
     for (const each of document.querySelectorAll("img")) each.loading = "eager";
@@ -24,26 +24,26 @@ OPEN = """async () => {
     await document.fonts.ready;
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
 }"""
-FOOTER = """<div style="width: 100%; text-align: center; font: 8px sans-serif; color: #555">
+FOOTER_HTML = """<div style="width: 100%; text-align: center; font: 8px sans-serif; color: #555">
     <span class="pageNumber"></span></div>"""
 
 
-def single(out: Path = OUT) -> Path:
+def render_single_page(out: Path = PDF_FOLDER) -> Path:
     """Render the book as one page and return its file."""
-    if not list((render.BOOK / "chapters").glob("*.ipynb")):
+    if not list((render.BOOK_FOLDER / "chapters").glob("*.ipynb")):
         raise UserError("The book holds no chapters yet: run make book first.")
     log = out / "log"
-    status, _ = render.build("singlehtml", out, log)
+    status, _ = render.run_jupyter_book("singlehtml", out, log)
     page = out / "_build" / "singlehtml" / "index.html"
     if status or not page.is_file():
         raise UserError(f"The single page was not rendered: see {log}.")
     return page
 
 
-def browser() -> str:
+def browser_path() -> str:
     """Return the path of a browser that can print."""
     found = os.environ.get("CHROMIUM") or next(
-        filter(None, map(shutil.which, BROWSERS)), None
+        filter(None, map(shutil.which, BROWSER_PROGRAMS)), None
     )
     if not found:
         raise UserError(
@@ -52,10 +52,10 @@ def browser() -> str:
     return found
 
 
-def print_page(page: Path, pdf: Path) -> Path:
+def print_page_as_pdf(page: Path, pdf: Path) -> Path:
     """Print a page of the book, formulas set and everything unfolded; return the PDF."""
     with _opened(page.as_uri(), pdf, width=900) as opened:
-        opened.evaluate(OPEN)
+        opened.evaluate(UNFOLDING_SCRIPT)
         opened.emulate_media(media="print", color_scheme="light")
         opened.pdf(
             path=pdf,
@@ -64,14 +64,14 @@ def print_page(page: Path, pdf: Path) -> Path:
             print_background=True,
             display_header_footer=True,
             header_template="<span></span>",
-            footer_template=FOOTER,
+            footer_template=FOOTER_HTML,
             outline=True,
             tagged=True,
         )
     return pdf
 
 
-def print_slides(deck: Path) -> Path:
+def print_slides_as_pdf(deck: Path) -> Path:
     """Print a deck beside itself, a page for each slide; return the PDF."""
     pdf = deck.with_suffix(".pdf")
     with _opened(f"{deck.resolve().as_uri()}?print-pdf", pdf, width=1280) as opened:
@@ -91,7 +91,7 @@ def _opened(address: str, pdf: Path, width: int) -> Iterator[Page]:
     try:
         with sync_playwright() as playwright:
             started = playwright.chromium.launch(
-                executable_path=browser(),
+                executable_path=browser_path(),
                 args=["--no-sandbox", "--disable-dev-shm-usage"],
             )
             size = {"width": width, "height": 1200}

@@ -17,59 +17,72 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from book.tools import arrange, jobs, run_logs
 from helpers import UserError, runs
-from helpers.models.checkpoints import slug
-from helpers.runs import ROOT, SYNTHESIS, shown
+from helpers.models.checkpoints import model_slug
+from helpers.runs import PROJECT_FOLDER, SYNTHESIS, path_from_project
 from notebooks.kit import findings
 
-BOOK = ROOT / "book"
-HTML = BOOK / "_build" / "html" / "index.html"
-TIMES = "times.txt"
-APPENDIX = "_appendix"  # of a page's name: it has the tables of the chapter before it
-PUBLISHED = {".html", ".ipynb", ".json", ".js", ".md", ".txt"}  # what may name a folder
-CONFIG = ROOT / "_config.yml"
-SOLUTION = re.compile(
+BOOK_FOLDER = PROJECT_FOLDER / "book"
+FRONT_PAGE = BOOK_FOLDER / "_build" / "html" / "index.html"
+RUN_TIMES_FILE = "times.txt"
+APPENDIX_SUFFIX = (
+    "_appendix"  # of a page's name: it has the tables of the chapter before it
+)
+TEXT_SUFFIXES = {
+    ".html",
+    ".ipynb",
+    ".json",
+    ".js",
+    ".md",
+    ".txt",
+}  # what may name a folder
+BOOK_CONFIG = PROJECT_FOLDER / "_config.yml"
+SOLUTION_DIRECTIVE = re.compile(
     r"^(`{3,}|:{3,})\{solution\}.*?^\1 *$\n?", flags=re.MULTILINE | re.DOTALL
 )
 
 
-def chapters() -> list[str]:
+def chapter_names() -> list[str]:
     """Return the book's chapters in order: what stands under ``chapters/`` in its contents."""
-    return [name for name in _listed() if not name.endswith(APPENDIX)]
+    return [name for name in _listed() if not name.endswith(APPENDIX_SUFFIX)]
 
 
 def _listed() -> list[str]:
-    toc = (BOOK / "_toc.yml").read_text(encoding="utf-8")
+    toc = (BOOK_FOLDER / "_toc.yml").read_text(encoding="utf-8")
     return re.findall(
         r"^\s*-?\s*file: chapters/(\S+?)(?:\.ipynb)?\s*$", toc, flags=re.MULTILINE
     )
 
 
-def repository() -> str:
+def repository_url() -> str:
     """Return where the repository is, as the book's settings say; "" if they do not."""
-    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["repository"]["url"]
+    return yaml.safe_load(BOOK_CONFIG.read_text(encoding="utf-8"))["repository"]["url"]
 
 
-def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[Path]:
+def place_chapters(
+    model: str, top: Path, why: Mapping[str, str] | None = None
+) -> list[Path]:
     """Put a model's executed chapters into ``book/chapters``, and a page in place of each other."""
-    folder, why = top.resolve() / slug(model), dict(why or {})
+    folder, why = top.resolve() / model_slug(model), dict(why or {})
     ready, beside, found = {}, [], {}
-    for name in chapters():
-        synthesis = jobs.kind(name) == "synthesis"
+    for name in chapter_names():
+        synthesis = jobs.chapter_kind(name) == "synthesis"
         place = folder.with_name(SYNTHESIS) if synthesis else folder
         try:
             if name in why:
                 raise UserError(why[name])
             ready[name] = _read(place / name / "notebook.ipynb", name, model)
-            beside += [place / name / file for file in (findings.FILE, "run.json")]
-            found[name] = findings.load(place / name)
+            beside += [
+                place / name / file for file in (findings.FINDINGS_FILE, "run.json")
+            ]
+            found[name] = findings.load_findings(place / name)
         except UserError as error:
             ready[name] = _stand_in(name, str(error))
     if hides_solutions():
         for notebook in ready.values():
             for cell in notebook.cells:
                 if cell.cell_type == "markdown":
-                    cell.source = SOLUTION.sub("", cell.source)
-    target = BOOK / "chapters"
+                    cell.source = SOLUTION_DIRECTIVE.sub("", cell.source)
+    target = BOOK_FOLDER / "chapters"
     target.mkdir(exist_ok=True)
     for old in (*target.glob("*.ipynb"), *target.glob("*/*.json")):
         old.unlink()
@@ -80,18 +93,22 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
             if one.decision != findings.UNDEFINED
         }
         said = {claim: one.sentence for claim, one in told.items()}
-        page = arrange.described(arrange.found_only(notebook, told), said)
+        page = arrange.page_with_finding_alt_texts(
+            arrange.page_without_unfound_claims(notebook, told), said
+        )
         decided = {claim: one.decision for claim, one in told.items()}
-        page = arrange.titled(page, findings.wordings(name), decided)
-        page = arrange.answer_first(page)
-        if f"{name}{APPENDIX}" in _listed():
-            page, appendix = arrange.split(page)
-            nbformat.write(appendix, target / f"{name}{APPENDIX}.ipynb")
+        page = arrange.page_with_finding_headings(
+            page, findings.claim_wordings(name), decided
+        )
+        page = arrange.page_with_answer_first(page)
+        if f"{name}{APPENDIX_SUFFIX}" in _listed():
+            page, appendix = arrange.page_and_appendix(page)
+            nbformat.write(appendix, target / f"{name}{APPENDIX_SUFFIX}.ipynb")
         nbformat.write(page, target / f"{name}.ipynb")
     for file in filter(Path.is_file, beside):
         (target / file.parent.name).mkdir(exist_ok=True)
         shutil.copy(file, target / file.parent.name)
-    (target / TIMES).write_text(
+    (target / RUN_TIMES_FILE).write_text(
         _times([folder, folder.with_name(SYNTHESIS)]), encoding="utf-8"
     )
     return [target / f"{name}.ipynb" for name in ready]
@@ -101,10 +118,10 @@ def _times(folders: Sequence[Path]) -> str:
     """Return what the shown runs took, as a table in Markdown."""
     lines = ["| chapter | seconds | memory, MiB |", "|---|---:|---:|"]
     where = set()
-    for name in chapters():
+    for name in chapter_names():
         for folder in folders:
             if (folder / name / "run.json").is_file():
-                told = runs.manifest(folder / name)
+                told = runs.load_manifest(folder / name)
                 figures = (
                     f"{told['seconds']:.0f} | {told['peak_memory_mib']['cpu']:.0f}"
                 )
@@ -117,7 +134,7 @@ def _times(folders: Sequence[Path]) -> str:
 
 def hides_solutions() -> bool:
     """Tell whether the book's settings leave out the solutions."""
-    settings = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+    settings = yaml.safe_load(BOOK_CONFIG.read_text(encoding="utf-8"))
     return bool(settings["sphinx"]["config"].get("hide_solutions"))
 
 
@@ -132,15 +149,17 @@ def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
     for number, cell in enumerate(notebook.cells, 1):
         if cell.cell_type == "code" and cell.source.strip() and not _succeeded(cell):
             raise UserError(
-                f"Cell {number} of {shown(path)} failed or has not run: "
-                f"see {shown(path.with_name(run_logs.LOG))} and run make book again."
+                f"Cell {number} of {path_from_project(path)} failed or has not run: "
+                f"see {path_from_project(path.with_name(run_logs.LOG_FILE_NAME))} and run make book again."
             )
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata.tags.append("hide-input")
             sides = ("code_prompt_show", "code_prompt_hide")
             cell.metadata["mystnb"] = dict.fromkeys(sides, "The values of this run")
     if notebook.metadata.get("papermill", {}).get("exception"):
-        raise UserError(f"The run of {shown(path)} failed: run make book again.")
+        raise UserError(
+            f"The run of {path_from_project(path)} failed: run make book again."
+        )
     return notebook
 
 
@@ -174,13 +193,18 @@ def _succeeded(cell: nbformat.NotebookNode) -> bool:
     return cell.execution_count is not None and not failed and not errors
 
 
-def render(log: Path) -> Path:
+def render_book(log: Path) -> Path:
     """Render what is placed in the book, warnings being errors; return the first page."""
-    made, now = HTML.with_name(".made_from"), jobs.digest(sources())
+    made, now = (
+        FRONT_PAGE.with_name(".made_from"),
+        jobs.files_digest(book_source_files()),
+    )
     if made.is_file() and made.read_text() == now:
-        return HTML
+        return FRONT_PAGE
     made.unlink(missing_ok=True)
-    status, text = build("html", BOOK, log, ["-W", "-n", "--keep-going", "--all"])
+    status, text = run_jupyter_book(
+        "html", BOOK_FOLDER, log, ["-W", "-n", "--keep-going", "--all"]
+    )
     if status:
         lines = [
             line
@@ -190,17 +214,17 @@ def render(log: Path) -> Path:
         raise UserError(
             f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})"
         )
-    _without_places(HTML.parent)
+    _without_places(FRONT_PAGE.parent)
     made.write_text(now)
-    return HTML
+    return FRONT_PAGE
 
 
 def _without_places(folder: Path) -> None:
     """Take out of what is published where it was made: the project's folder, and the user's."""
-    own = [(re.compile(re.escape(f"{ROOT}") + r"(?:/|(?=[\s\"'<&]))"), "")]
+    own = [(re.compile(re.escape(f"{PROJECT_FOLDER}") + r"(?:/|(?=[\s\"'<&]))"), "")]
     own += [(re.compile(re.escape(f"{Path.home()}") + r"(?=[/\s\"'<&\\])"), "~")]
     for path in folder.rglob("*"):
-        if path.suffix in PUBLISHED and path.is_file():
+        if path.suffix in TEXT_SUFFIXES and path.is_file():
             text = told = path.read_text(encoding="utf-8")
             for place, instead in own:
                 told = place.sub(instead, told)
@@ -208,13 +232,15 @@ def _without_places(folder: Path) -> None:
                 path.write_text(told, encoding="utf-8")
 
 
-def sources() -> set[Path]:
+def book_source_files() -> set[Path]:
     """Return all that the pages are made of: the book, its settings, the notebooks, the package."""
-    found = jobs.files(BOOK, CONFIG, jobs.TEMPLATES, ROOT / "helpers")
-    return {path for path in found if not path.is_relative_to(BOOK / "_build")}
+    found = jobs.files_below(
+        BOOK_FOLDER, BOOK_CONFIG, jobs.TEMPLATES, PROJECT_FOLDER / "helpers"
+    )
+    return {path for path in found if not path.is_relative_to(BOOK_FOLDER / "_build")}
 
 
-def build(
+def run_jupyter_book(
     builder: str, output: Path, log: Path, options: Sequence[str] = ()
 ) -> tuple[int, str]:
     """Have jupyter-book make something of what is placed in the book."""
@@ -233,9 +259,11 @@ def build(
         output,
     ]
     command += ["--builder", builder, *options]
-    here = os.environ | {"PYTHONPATH": str(ROOT)}  # the reference imports the helpers
+    here = os.environ | {
+        "PYTHONPATH": str(PROJECT_FOLDER)
+    }  # the reference imports the helpers
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    done = subprocess.run(command, cwd=ROOT, env=here, text=True, **streams)
+    done = subprocess.run(command, cwd=PROJECT_FOLDER, env=here, text=True, **streams)
     text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text(text, encoding="utf-8")

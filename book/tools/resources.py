@@ -9,17 +9,17 @@ import yaml
 from helpers import UserError
 from helpers.models import checkpoints, hub
 
-MIB = 1024
+MEBIBYTES_PER_GIBIBYTE = 1024
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_resource_table(path: Path) -> dict[str, Any]:
     """Return a table of resources, of which every size and chapter can be asked."""
     try:
         table = yaml.safe_load(path.read_text(encoding="utf-8"))
         for chapter in table["minutes"]:
             for size in table["sizes"].values():
-                need(table, chapter, size["up_to"])
-        need(table, "other", None)
+                job_resources(table, chapter, size["up_to"])
+        job_resources(table, "other", None)
     except (OSError, yaml.YAMLError) as error:
         raise UserError(
             f"{path} cannot be read: {' '.join(str(error).split())}."
@@ -32,7 +32,9 @@ def read(path: Path) -> dict[str, Any]:
     return table
 
 
-def need(table: dict[str, Any], chapter: str, billions: float | None) -> dict[str, int]:
+def job_resources(
+    table: dict[str, Any], chapter: str, billions: float | None
+) -> dict[str, int]:
     """Return what a chapter on a model of a size asks for."""
     ordered = sorted(table["sizes"], key=lambda name: table["sizes"][name]["up_to"])
     fit = [
@@ -45,23 +47,26 @@ def need(table: dict[str, Any], chapter: str, billions: float | None) -> dict[st
     return {
         "gpu": int(size["gpus"]),
         "cpus": max(1, int(size["cpus"])),
-        "mem_mb": int(size["memory_gb"] * MIB),
+        "mem_mb": int(size["memory_gb"] * MEBIBYTES_PER_GIBIBYTE),
         "runtime": max(1, round(minutes.get(chapter, minutes["other"])[name])),
     }
 
 
 @cache
-def billions(model: str) -> float | None:
+def billions_of_parameters(model: str) -> float | None:
     """Return a model's parameters in billions, from the headers of its weights; None: not known."""
     if not model:
         return 0.0
     from helpers.models import placement  # torch: only where there is a table
 
     try:
-        found = checkpoints.hub_id(model)
+        found = checkpoints.repository_and_revision(model)
         if found is None:
-            return placement.count(checkpoints.find(model).weights) / 1e9
-        return hub.parameters(*found) / 1e9
+            return (
+                placement.count_parameters(checkpoints.find_checkpoint(model).weights)
+                / 1e9
+            )
+        return hub.parameter_count_on_hub(*found) / 1e9
     except (
         Exception
     ):  # a size that cannot be told is no reason to stop: the model's run will tell

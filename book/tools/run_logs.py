@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from helpers import UserError, writing
+from helpers import UserError, reraise_failed_write
 from helpers.runs import store
 
-LOG = "run.log"
-MARK = "error: "
-OUTSIDE = (
+LOG_FILE_NAME = "run.log"
+ERROR_PREFIX = "error: "
+KILLED_SENTENCE = (
     "It was ended from outside: by a signal, for want of memory, or at its time limit."
 )
 
@@ -27,20 +27,20 @@ class RunLog(logging.FileHandler):
     def end(self, error: UserError) -> UserError:
         """Write the sentence as the log's last line, if there is room; return the error."""
         with contextlib.suppress(OSError):
-            self.stream.write(f"{MARK}{error}\n")
+            self.stream.write(f"{ERROR_PREFIX}{error}\n")
             self.stream.flush()
         return error
 
 
 @contextlib.contextmanager
-def logged(folder: Path) -> Iterator[RunLog]:
+def open_run_log(folder: Path) -> Iterator[RunLog]:
     """Hold a run's folder and keep its log; write into it why the run failed, if it does."""
-    with store.alone(folder):
-        with writing(folder, store.ELSEWHERE):
-            log = RunLog(folder / LOG, mode="w", encoding="utf-8")
+    with store.lock_folder(folder):
+        with reraise_failed_write(folder, store.OTHER_FOLDER_REMEDY):
+            log = RunLog(folder / LOG_FILE_NAME, mode="w", encoding="utf-8")
         log.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
         try:
-            with writing(folder, store.ELSEWHERE):
+            with reraise_failed_write(folder, store.OTHER_FOLDER_REMEDY):
                 yield log
         except UserError as error:
             log.end(error)
@@ -50,8 +50,12 @@ def logged(folder: Path) -> Iterator[RunLog]:
                 log.close()
 
 
-def last_words(folder: Path) -> str:
+def failure_sentence(folder: Path) -> str:
     """Return the sentence with which the run in a folder failed."""
-    text = (folder / LOG).read_text(encoding="utf-8", errors="replace")
+    text = (folder / LOG_FILE_NAME).read_text(encoding="utf-8", errors="replace")
     last = (text.splitlines() or [""])[-1]
-    return last.removeprefix(MARK) if last.startswith(MARK) else OUTSIDE
+    return (
+        last.removeprefix(ERROR_PREFIX)
+        if last.startswith(ERROR_PREFIX)
+        else KILLED_SENTENCE
+    )

@@ -7,20 +7,20 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import atlas_facts, catalogue, fktc, multiple_choice
-from helpers.datasets.knowledge_questions import FEWEST, enough
-from helpers.datasets.multiple_choice import shape
-from helpers.datasets.panel import truth
+from helpers.datasets.knowledge_questions import FEWEST_ANSWERS, has_enough_questions
+from helpers.datasets.multiple_choice import dataset_kind
+from helpers.datasets.panel import fact_exposure
 from helpers.prompts import lists
 
 SEEN_QA = "seen_qa"
-COUNTED = "calibration"  # compares verdicts with counts of exposure
-HOLDS = {
+EXPOSURE_CHAPTER = "calibration"  # compares verdicts with counts of exposure
+DATASET_CONTENTS = {
     "facts": "facts with questions",
     "pairs": "facts without questions",
     "options": "questions with options",
     SEEN_QA: "published questions",
 }
-TAKES = {
+CHAPTER_INPUTS = {
     "monitor": ("facts",),
     "knowledge_base": ("facts", SEEN_QA),
     "latent_knowledge": ("facts", "pairs"),
@@ -28,33 +28,45 @@ TAKES = {
 }
 
 
-def unsuited(chapter: str, dataset: str | Path, relations: Sequence[str] = ()) -> str:
+def unsuitability_reason(
+    chapter: str, dataset: str | Path, relations: Sequence[str] = ()
+) -> str:
     """Say why a chapter cannot be run on a data set; "" if it can.
 
-    >>> unsuited("latent_knowledge", "nobel")
+    >>> unsuitability_reason("latent_knowledge", "nobel")
     ''
-    >>> unsuited("monitor", "nobel")
+    >>> unsuitability_reason("monitor", "nobel")
     'nobel holds facts without questions, and the chapter monitor takes facts with questions: run \
 latent_knowledge on it, or name another data set.'
     """
-    if chapter == COUNTED and dataset != "atlas" and truth(str(dataset)) is None:
+    if (
+        chapter == EXPOSURE_CHAPTER
+        and dataset != "atlas"
+        and fact_exposure(str(dataset)) is None
+    ):
         return (
-            f"{dataset} has no counts of exposure, with which the chapter {COUNTED} compares "
+            f"{dataset} has no counts of exposure, with which the chapter {EXPOSURE_CHAPTER} compares "
             "verdicts: add `exposure` to your facts."
         )
-    if chapter not in TAKES:
+    if chapter not in CHAPTER_INPUTS:
         return ""
-    held = SEEN_QA if dataset == SEEN_QA else shape(dataset)
-    if held not in TAKES[chapter]:
-        wanted = " or ".join(HOLDS[kind] for kind in TAKES[chapter])
-        takers = " or ".join(name for name, kinds in TAKES.items() if held in kinds)
+    held = SEEN_QA if dataset == SEEN_QA else dataset_kind(dataset)
+    if held not in CHAPTER_INPUTS[chapter]:
+        wanted = " or ".join(DATASET_CONTENTS[kind] for kind in CHAPTER_INPUTS[chapter])
+        takers = " or ".join(
+            name for name, kinds in CHAPTER_INPUTS.items() if held in kinds
+        )
         return (
-            f"{dataset} holds {HOLDS[held]}, and the chapter {chapter} takes {wanted}: "
+            f"{dataset} holds {DATASET_CONTENTS[held]}, and the chapter {chapter} takes {wanted}: "
             f"run {takers} on it, or name another data set."
         )
     if dataset in ("atlas", "fktc"):
-        every = atlas_facts.read_facts() if dataset == "atlas" else fktc.templates()
-        catalogue.keep(every, relations)
+        every = (
+            atlas_facts.read_atlas_facts()
+            if dataset == "atlas"
+            else fktc.cloze_templates()
+        )
+        catalogue.keep_relations(every, relations)
     elif held != SEEN_QA and Path(dataset).expanduser().exists():
         return _lacking(chapter, str(dataset), held, relations)
     return ""
@@ -63,7 +75,7 @@ latent_knowledge on it, or name another data set.'
 def _lacking(chapter: str, dataset: str, held: str, relations: Sequence[str]) -> str:
     """Read a local data set, and say what a chapter lacks in it; "" if nothing."""
     if held == "options":
-        multiple_choice.load(dataset)
+        multiple_choice.load_benchmark(dataset)
         return ""
     facts = catalogue.load(dataset, relations)
     checks = LACKING.get(chapter, ())
@@ -82,17 +94,17 @@ def _no_wrong_objects(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
 
 
 def _too_few_questions(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
-    if enough(dataset):
+    if has_enough_questions(dataset):
         return ""
     return (
-        f"The chapter {chapter} needs some questions to ask and {FEWEST} others for "
+        f"The chapter {chapter} needs some questions to ask and {FEWEST_ANSWERS} others for "
         f"its shots, and {dataset} holds {len(facts)} facts: add some."
     )
 
 
 def _indivisible(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
     try:
-        lists.divisible(facts)
+        lists.divisible_facts_and_notes(facts)
     except UserError as error:
         return str(error)
     return ""

@@ -1,31 +1,38 @@
 """Facts and questions: bundled, fetched, or your own files."""
 
-from helpers.datasets.atlas_facts import HELD_OUT
-from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
-from helpers.datasets.control_words import unrelated
-from helpers.datasets.dataset_writer import write
-from helpers.datasets.exposure import plain, training
-from helpers.datasets.knowledge_questions import knowledge
-from helpers.datasets.panel import offered, panel, truth
-from helpers.datasets.seen_questions import seen_qa
-from helpers.datasets.unseen_questions import unseen_qa
+from helpers.datasets.atlas_facts import HELD_OUT_FRAMES
+from helpers.datasets.catalogue import (
+    DATASET_NAMES,
+    load,
+    notes_on_facts,
+    prompt_frames,
+    relation_table,
+    source_record,
+)
+from helpers.datasets.control_words import draw_unrelated_words
+from helpers.datasets.dataset_writer import write_dataset
+from helpers.datasets.exposure import is_exposure_unconfounded, training_exposure
+from helpers.datasets.knowledge_questions import knowledge_base_questions
+from helpers.datasets.panel import fact_exposure, options_with_false_object, panel_facts
+from helpers.datasets.seen_questions import draw_seen_questions
+from helpers.datasets.unseen_questions import draw_unseen_questions
 
 __all__ = [
-    "HELD_OUT",
-    "NAMES",
-    "frames",
-    "knowledge",
+    "HELD_OUT_FRAMES",
+    "DATASET_NAMES",
+    "prompt_frames",
+    "knowledge_base_questions",
     "load",
-    "notes",
-    "offered",
-    "panel",
-    "plain",
-    "relations",
-    "seen_qa",
-    "source",
-    "training",
-    "truth",
-    "unrelated",
-    "unseen_qa",
-    "write",
+    "notes_on_facts",
+    "options_with_false_object",
+    "panel_facts",
+    "is_exposure_unconfounded",
+    "relation_table",
+    "draw_seen_questions",
+    "source_record",
+    "training_exposure",
+    "fact_exposure",
+    "draw_unrelated_words",
+    "draw_unseen_questions",
+    "write_dataset",
 ]

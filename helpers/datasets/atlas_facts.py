@@ -7,24 +7,26 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from helpers.datasets.registry import DATA, SOURCES, Facts
+from helpers.datasets.registry import DATA_FOLDER, SOURCES, FactsAndFrames
 
-FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
+ATLAS_FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
 N_DISTRACTORS = 5
-HELD_OUT = (5, 6)  # question frames that are in no bundled model's training text
+HELD_OUT_FRAMES = (5, 6)  # question frames that are in no bundled model's training text
 
 
-def read_facts() -> pd.DataFrame:
+def read_atlas_facts() -> pd.DataFrame:
     """Return all facts of the atlas, without distractors."""
-    return pd.read_csv(DATA / "atlas.csv.gz", dtype=str, keep_default_na=False)
+    return pd.read_csv(DATA_FOLDER / "atlas.csv.gz", dtype=str, keep_default_na=False)
 
 
-def read() -> Facts:
+def read_atlas() -> FactsAndFrames:
     """Return the facts, frames and source of the atlas."""
     frames = pd.read_csv(
-        DATA / "atlas_frames.csv", dtype={"frame": int}, keep_default_na=False
+        DATA_FOLDER / "atlas_frames.csv", dtype={"frame": int}, keep_default_na=False
     )
-    return Facts(read_facts(), frames, SOURCES["atlas"].about(_checksum()))
+    return FactsAndFrames(
+        read_atlas_facts(), frames, SOURCES["atlas"].about(_checksum())
+    )
 
 
 def draw_distractors(
@@ -62,7 +64,7 @@ def _picked(seed: int, fact: str, count: int) -> tuple[int, ...]:
 def _checksum() -> str:
     """Return the SHA-256 of the files of the atlas, unpacked, one after the other."""
     digest = hashlib.sha256()
-    digest.update(read_facts().to_csv(index=False, lineterminator="\n").encode())
-    for name in FILES[1:]:
-        digest.update((DATA / name).read_bytes())
+    digest.update(read_atlas_facts().to_csv(index=False, lineterminator="\n").encode())
+    for name in ATLAS_FILES[1:]:
+        digest.update((DATA_FOLDER / name).read_bytes())
     return digest.hexdigest()

@@ -9,10 +9,15 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import atlas_facts, facts_without_questions, fktc
-from helpers.datasets.registry import DATA, Facts, fetch, of_kind
+from helpers.datasets.registry import (
+    DATA_FOLDER,
+    FactsAndFrames,
+    dataset_names_of_kind,
+    fetch_dataset,
+)
 from helpers.io import files
 
-NAMES = of_kind("facts", "pairs")
+DATASET_NAMES = dataset_names_of_kind("facts", "pairs")
 
 
 def load(
@@ -64,7 +69,9 @@ def load(
         )
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
-    pool = keep(_read(name).facts.drop(columns="place", errors="ignore"), relations)
+    pool = keep_relations(
+        _read(name).facts.drop(columns="place", errors="ignore"), relations
+    )
     facts = _sample(pool, n, seed)
     if "distractors" not in facts:
         facts = facts.assign(
@@ -73,7 +80,9 @@ def load(
     return facts
 
 
-def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
+def prompt_frames(
+    name: str | Path, relations: Sequence[str] | None = None
+) -> pd.DataFrame:
     """Return the frames (templates of prompts) of a data set, one row a frame.
 
     Parameters
@@ -97,30 +106,30 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
 
     Examples
     --------
-    >>> frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
+    >>> prompt_frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
     'Which country is [X] in?'
     """
     table = _read(name).frames
-    return table if table.empty else keep(table, relations)
+    return table if table.empty else keep_relations(table, relations)
 
 
-def relations(name: str | Path) -> pd.DataFrame:
+def relation_table(name: str | Path) -> pd.DataFrame:
     """Return one row a relation of a data set, named as in `load`.
 
     Returns
     -------
     DataFrame
         `relation`, `label`, `subject_type`, `object_type`, `n_facts`, `n_objects`; for
-        the atlas also `source` and `licence`.
+        the atlas also `source_record` and `licence`.
 
     Examples
     --------
-    >>> relations("atlas").set_index("relation").loc["P36", "label"]
+    >>> relation_table("atlas").set_index("relation").loc["P36", "label"]
     'capital'
     """
     if name == "atlas":
-        return pd.read_csv(DATA / "atlas_relations.csv", keep_default_na=False)
-    facts, known = _read(name).facts, fktc.templates().set_index("relation")
+        return pd.read_csv(DATA_FOLDER / "atlas_relations.csv", keep_default_na=False)
+    facts, known = _read(name).facts, fktc.cloze_templates().set_index("relation")
     groups = facts.groupby("relation", sort=False)
     table = groups.agg(
         n_facts=("fact", "size"), n_objects=("object", "nunique")
@@ -135,7 +144,7 @@ def relations(name: str | Path) -> pd.DataFrame:
     return table
 
 
-def source(name: str | Path) -> dict[str, str]:
+def source_record(name: str | Path) -> dict[str, str]:
     """Return where a data set, named as in `load`, comes from: a record for a run's manifest.
 
     Returns
@@ -147,9 +156,11 @@ def source(name: str | Path) -> dict[str, str]:
     return _read(name).about
 
 
-def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]:
+def notes_on_facts(
+    name: str | Path, relations: Sequence[str] | None = None
+) -> list[str]:
     """Return sentences on what a reader should know of facts: repeated rows, several objects."""
-    facts, same = keep(_read(name).facts, relations), ["relation", "subject"]
+    facts, same = keep_relations(_read(name).facts, relations), ["relation", "subject"]
     if "place" not in facts:
         return []
     again = facts.duplicated([*same, "object"])
@@ -169,9 +180,11 @@ def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]
     return found
 
 
-def questions(name: str | Path, facts: pd.DataFrame) -> list[str]:
+def base_questions(name: str | Path, facts: pd.DataFrame) -> list[str]:
     """Put each fact of a data set into the base question of its relation."""
-    asked = frames(name).query("kind == 'qa'").sort_values("frame", kind="stable")
+    asked = (
+        prompt_frames(name).query("kind == 'qa'").sort_values("frame", kind="stable")
+    )
     template = asked.drop_duplicates("relation").set_index("relation")["template"]
     if template.empty:
         raise UserError(f"{name} has no questions: name another data set.")
@@ -179,25 +192,31 @@ def questions(name: str | Path, facts: pd.DataFrame) -> list[str]:
     return [template[relation].replace("[X]", subject) for relation, subject in pairs]
 
 
-def _read(name: str | Path) -> Facts:
+def _read(name: str | Path) -> FactsAndFrames:
     """Read the data set behind a name or path."""
     if name == "atlas":
-        return atlas_facts.read()
-    path = fetch(str(name)) if name in NAMES else Path(name).expanduser()
-    with files.understood(name):
-        if found := facts_without_questions.recognised(path):
-            return facts_without_questions.read(found, path.resolve())
+        return atlas_facts.read_atlas()
+    path = (
+        fetch_dataset(str(name)) if name in DATASET_NAMES else Path(name).expanduser()
+    )
+    with files.reraise_as_malformed_file(name):
+        if found := facts_without_questions.dataset_at_path(path):
+            return facts_without_questions.read_pairs(found, path.resolve())
         if path.suffix.casefold() == ".csv" and path.is_file():
             raise UserError(
-                f"{path} is a table: make a data set of it with helpers.datasets.write, as the "
+                f"{path} is a table: make a data set of it with helpers.datasets.write_dataset, as the "
                 "page on Python shows."
             )
         if path.exists() and str(name):
-            return fktc.read(path.resolve())
-    raise absent(name, NAMES, "a folder of files in the format of FKTC")
+            return fktc.read_fktc(path.resolve())
+    raise missing_dataset_error(
+        name, DATASET_NAMES, "a folder of files in the format of FKTC"
+    )
 
 
-def absent(name: str | Path, names: Sequence[str], kind: str) -> UserError:
+def missing_dataset_error(
+    name: str | Path, names: Sequence[str], kind: str
+) -> UserError:
     """Return what to say of a data set that is neither a name nor a path."""
     if isinstance(name, Path) or "/" in name or Path(name).suffix:
         return UserError(
@@ -208,7 +227,7 @@ def absent(name: str | Path, names: Sequence[str], kind: str) -> UserError:
     )
 
 
-def keep(table: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
+def keep_relations(table: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
     """Keep the rows of the wanted relations, in the order of the data set."""
     if isinstance(wanted, str):
         raise UserError(

@@ -11,10 +11,12 @@ import pandas as pd
 from helpers.datasets import catalogue
 
 
-def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list[str]]:
+def draw_unrelated_words(
+    name: str | Path, facts: pd.DataFrame, seed: int = 0
+) -> list[list[str]]:
     """Draw for each fact as many unrelated words as it has distractors.
 
-    They are objects of relations of another type (:func:`helpers.datasets.relations`;
+    They are objects of relations of another type (:func:`helpers.datasets.relation_table`;
     of any where types are not known) that have no object in common with the fact's
     relation, case and marks aside, and stand in no fact with the subject or object. The
     draw depends on seed and fact alone.
@@ -31,10 +33,10 @@ def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list
     Returns
     -------
     list of list of str
-        For the column ``unrelated`` of `helpers.prompts.monitor`; lists are empty where
+        For the column ``draw_unrelated_words`` of `helpers.prompts.monitor_probes`; lists are empty where
         the data set has no such relation.
     """
-    pool, kinds = catalogue.load(name), catalogue.relations(name)
+    pool, kinds = catalogue.load(name), catalogue.relation_table(name)
     kinds = kinds.set_index("relation")["object_type"].to_dict()
     objects = pool.groupby("relation")["object"].agg(set)
     answers = pool.groupby("relation")["distractors"].agg(

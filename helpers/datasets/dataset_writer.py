@@ -12,7 +12,7 @@ from helpers import UserError, check_columns
 from helpers.datasets import atlas_facts, fktc
 
 
-def write(
+def write_dataset(
     facts: pd.DataFrame,
     questions: Mapping[str, Sequence[str]],
     folder: str | Path,
@@ -27,7 +27,7 @@ def write(
         ``distractors``, a list of wrong objects (or a text, parted by "|"), by default
         five drawn from the other objects of the relation that are not true of the same
         subject; ``exposure``, if you know it: how often a corpus contains the fact
-        (:func:`helpers.exchange.cooccurrence.cooccurrences`), missing where unknown.
+        (:func:`helpers.exchange.cooccurrence.cooccurrence_counts`), missing where unknown.
     questions : mapping
         Relation to its question templates, each with one [X] for the subject; the first
         is the base question. A relation's name is free of ``-``, ``.`` and slashes.
@@ -52,7 +52,7 @@ def write(
     >>> import tempfile
     >>> from helpers import datasets
     >>> books = pd.DataFrame({"subject": ["Hamlet", "Faust"], "object": ["Shakespeare", "Goethe"]})
-    >>> folder = write(books, {"author": ["Who wrote [X]?"]}, tempfile.mkdtemp())
+    >>> folder = write_dataset(books, {"author": ["Who wrote [X]?"]}, tempfile.mkdtemp())
     >>> datasets.load(folder)[["fact", "object", "distractors"]].values.tolist()
     [['author-0000', 'Shakespeare', ['Goethe']], ['author-0001', 'Goethe', ['Shakespeare']]]
     """
@@ -66,7 +66,7 @@ def write(
             if "exposure" in facts and pd.notna(row.exposure):
                 count = pd.to_numeric(row.exposure, errors="coerce")
                 line["exposure"] = int(count) if count % 1 == 0 else row.exposure
-            fktc.fact(line | {"where": f"Row {row.Index}"})
+            fktc.parse_fact(line | {"where": f"Row {row.Index}"})
             lines.append(line)
         texts[f"{relation}.json"] = [
             json.dumps(line, ensure_ascii=False) for line in lines
@@ -85,7 +85,7 @@ def write(
         raise UserError(
             f"The facts cannot be written to {folder}: {error.strerror}."
         ) from None
-    fktc.read(folder)  # refuses malformed questions
+    fktc.read_fktc(folder)  # refuses malformed questions
     return folder
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-WEIGHTS = Path(__file__).resolve().parents[1] / "models" / "weights"
-FREQUENCIES = Path(__file__).parent / "data" / "name_frequencies.csv.gz"
+BUNDLED_MODELS_FOLDER = Path(__file__).resolve().parents[1] / "models" / "weights"
+NAME_FREQUENCIES_FILE = Path(__file__).parent / "data" / "name_frequencies.csv.gz"
 
 
-def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
+def training_exposure(model: str, folder: Path | None = None) -> pd.DataFrame | None:
     """Return what a bundled model read about each fact of the atlas in training.
 
     Parameters
@@ -28,13 +28,13 @@ def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
         `false_exposures`, how often that was; `pair_exposures`, how often other facts
         about the same pair of names were stated (as "the capital of France is Paris"
         beside "Paris is the capital of France"); `tuned`, how often the fact was asked
-        for when the model was tuned to chat; and `plain`, whether `exposures` is all
-        there is to know (:func:`plain`). None for every model that is not bundled: what
+        for when the model was tuned to chat; and `is_exposure_unconfounded`, whether `exposures` is all
+        there is to know (:func:`is_exposure_unconfounded`). None for every model that is not bundled: what
         it has read is not known.
     """
     if model in ("", ".", "..") or Path(model).name != model:
         return None
-    path = (folder or WEIGHTS) / model / "exposures.csv"
+    path = (folder or BUNDLED_MODELS_FOLDER) / model / "exposures.csv"
     if not path.is_file():
         return None
     table = pd.read_csv(path, dtype={"fact": str}, keep_default_na=False).set_index(
@@ -42,23 +42,25 @@ def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
     )
     usual = {"false_object": "", "false_exposures": 0, "pair_exposures": 0, "tuned": 0}
     table = table.assign(**{c: value for c, value in usual.items() if c not in table})
-    return table.assign(plain=plain(table))
+    return table.assign(plain=is_exposure_unconfounded(table))
 
 
 @cache
-def frequencies() -> pd.Series:
+def name_frequencies() -> pd.Series:
     """Return how often wordfreq 3.1.1 meets each name of the atlas in a thousand million words."""
-    table = pd.read_csv(FREQUENCIES, keep_default_na=False).set_index("name")["zipf"]
+    table = pd.read_csv(NAME_FREQUENCIES_FILE, keep_default_na=False).set_index("name")[
+        "zipf"
+    ]
     return (10**table).where(table > 0, 0).round().astype(int)
 
 
-def plain(table: pd.DataFrame) -> pd.Series:
+def is_exposure_unconfounded(table: pd.DataFrame) -> pd.Series:
     """Return for each fact whether its exposures are all there is to know of it.
 
     Parameters
     ----------
     table : DataFrame
-        As of :func:`training`, `plain` aside.
+        As of :func:`training_exposure`, `is_exposure_unconfounded` aside.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def plain(table: pd.DataFrame) -> pd.Series:
     --------
     >>> table = pd.DataFrame({"exposures": [4, 0, 0, 4], "pair_exposures": [9, 0, 9, 0],
     ...                       "false_exposures": [0, 0, 0, 1], "tuned": 0})
-    >>> plain(table).tolist()
+    >>> is_exposure_unconfounded(table).tolist()
     [True, True, False, False]
     """
     alone = (table["exposures"] > 0) | (table["pair_exposures"] == 0)

@@ -11,22 +11,22 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.registry import FRAMES, SOURCES, Facts
+from helpers.datasets.registry import FRAME_COLUMNS, SOURCES, FactsAndFrames
 from helpers.io import files, user_cache
 
-COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
-ENDINGS = (".parquet", ".csv", ".jsonl")
-YEARS = {"born_date": r"^(\d{4})-", "born": r"^(\d{4})(?:\.0)?$"}
+TREX_COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
+FILE_ENDINGS = (".parquet", ".csv", ".jsonl")
+YEAR_PATTERNS = {"born_date": r"^(\d{4})-", "born": r"^(\d{4})(?:\.0)?$"}
 
 
-def recognised(path: Path) -> str:
+def dataset_at_path(path: Path) -> str:
     """Return which of the two data sets is at a path: "trex_mc", "nobel", or "" for neither."""
     if path.is_dir() and len(_splits(path)) == 2:
         return "trex_mc"
     return "nobel" if _laureates(path) else ""
 
 
-def read(name: str, path: Path) -> Facts:
+def read_pairs(name: str, path: Path) -> FactsAndFrames:
     """Read one of the data sets: facts with the column ``label``, in the order of the files."""
     if name == "nobel":
         table, paths = _births(path), _laureates(path)
@@ -37,10 +37,10 @@ def read(name: str, path: Path) -> Facts:
             pd.concat(parts, ignore_index=True),
             [found["test"], found["train"]],
         )
-    about = SOURCES[name].about(user_cache.checksum(paths))
+    about = SOURCES[name].about(user_cache.checksum_of_files(paths))
     if name == "nobel" and about["checksum"] not in SOURCES[name].files.values():
         about |= {"licence": "", "url": str(path), "version": "", "citation": ""}
-    return Facts(table, pd.DataFrame(columns=FRAMES), about)
+    return FactsAndFrames(table, pd.DataFrame(columns=FRAME_COLUMNS), about)
 
 
 def _splits(path: Path) -> dict[str, Path]:
@@ -48,14 +48,14 @@ def _splits(path: Path) -> dict[str, Path]:
     found = {}
     for file in sorted(path.rglob("*")):
         split = file.stem.partition("-")[0]
-        if split in ("train", "test") and file.suffix in ENDINGS:
+        if split in ("train", "test") and file.suffix in FILE_ENDINGS:
             found[split] = file
     return found
 
 
 def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
     """Read one file of T-REx-MC."""
-    table = pd.DataFrame(files.records(file, COLUMNS))
+    table = pd.DataFrame(files.read_records(file, TREX_COLUMNS))
     numbers = table["Relation_ID"].astype(str)
     rows = enumerate(zip(table["Multiple Choices"], table["Object"].astype(str)))
     wrong = [_choices(value, obj, f"{file}, row {row}") for row, (value, obj) in rows]
@@ -71,7 +71,9 @@ def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
 
 def _choices(value: Any, obj: str, where: str) -> list[str]:
     """Return the wrong objects of a row; the true one, should it be among them, is dropped."""
-    listed = files.literal(value) if isinstance(value, str) else list(value)
+    listed = (
+        files.parse_python_literal(value) if isinstance(value, str) else list(value)
+    )
     if not isinstance(listed, list) or not all(
         isinstance(text, str) for text in listed
     ):
@@ -90,9 +92,9 @@ def _births(path: Path) -> pd.DataFrame:
         raise UserError(
             f"The folder {path} holds several tables, {names}: give one by its path."
         )
-    table = pd.DataFrame(files.csv_rows(found[0], others=("latin-1",)))
-    column = next(name for name in YEARS if name in table)
-    years = table[column].str.extract(YEARS[column], expand=False)
+    table = pd.DataFrame(files.read_csv_rows(found[0], others=("latin-1",)))
+    column = next(name for name in YEAR_PATTERNS if name in table)
+    years = table[column].str.extract(YEAR_PATTERNS[column], expand=False)
     names = table["firstname"] + " " + table["surname"].replace("NA", "")
     person = table.get("gender", pd.Series("", index=table.index)) != "org"
     kept = pd.DataFrame({"subject": names.str.split().str.join(" "), "object": years})
@@ -114,11 +116,11 @@ def _laureates(path: Path) -> list[Path]:
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         if file.suffix == ".csv" and file.is_file():
             header = (
-                next(files.lines(file), "")
+                next(files.read_lines(file), "")
                 .replace('"', "")
                 .strip("\ufeff \r\n")
                 .split(",")
             )
-            if "firstname" in header and set(YEARS) & set(header):
+            if "firstname" in header and set(YEAR_PATTERNS) & set(header):
                 found.append(file)
     return found

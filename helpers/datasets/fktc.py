@@ -13,14 +13,28 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.registry import DATA, FRAMES, SOURCES, Facts, unpublished
+from helpers.datasets.registry import (
+    DATA_FOLDER,
+    FRAME_COLUMNS,
+    SOURCES,
+    FactsAndFrames,
+    record_of_own_files,
+)
 from helpers.io import user_cache
-from helpers.io.files import json_lines
+from helpers.io.files import read_json_lines
 
-COLUMNS = ["fact", "relation", "subject", "object", "distractors", "exposure", "place"]
+FACT_COLUMNS = [
+    "fact",
+    "relation",
+    "subject",
+    "object",
+    "distractors",
+    "exposure",
+    "place",
+]
 
 
-def read(path: Path) -> Facts:
+def read_fktc(path: Path) -> FactsAndFrames:
     """Read a folder of files in FKTC's format, or one file, sorted by relation.
 
     Facts are as published, repeated rows and rows whose object is the subject included.
@@ -48,7 +62,7 @@ def read(path: Path) -> Facts:
     rows = []
     for name, told in zip(names, facts):
         rows += [(f"{name}-{i:04d}", name, *fact) for i, fact in enumerate(told)]
-    table = pd.DataFrame(rows, columns=COLUMNS).astype({"exposure": "Int64"})
+    table = pd.DataFrame(rows, columns=FACT_COLUMNS).astype({"exposure": "Int64"})
     table["distractors"] = table["distractors"].map(list)
     if table["exposure"].isna().all():
         table = table.drop(columns="exposure")
@@ -59,8 +73,8 @@ def read(path: Path) -> Facts:
     ):  # the published files, byte for byte
         about = source.about(checksum)
     else:
-        about = unpublished(path.name, path, checksum)
-    return Facts(table, _frames(dict(zip(names, questions))), about)
+        about = record_of_own_files(path.name, path, checksum)
+    return FactsAndFrames(table, _frames(dict(zip(names, questions))), about)
 
 
 def _natural(relation: str) -> tuple:
@@ -73,7 +87,7 @@ def _natural(relation: str) -> tuple:
 @cache
 def _read_file(path: Path, _modified: int) -> tuple[str, list[str], list[tuple], str]:
     """Return a file's relation, questions, facts and SHA-256."""
-    lines = json_lines(path)
+    lines = read_json_lines(path)
     if not lines:
         raise UserError(
             f"{path} is empty: its first line must hold the question templates."
@@ -87,16 +101,16 @@ def _read_file(path: Path, _modified: int) -> tuple[str, list[str], list[tuple],
             f'{lines[0]["where"]} must be {{"relations": [...]}} with one or more question '
             "templates, each with one [X] in place of the subject."
         )
-    facts = [fact(line) for line in lines[1:]]
+    facts = [parse_fact(line) for line in lines[1:]]
     if not facts:
         raise UserError(
             f"{path} holds no facts: add one line a fact after the templates."
         )
     relation = re.split(r"[-.]", path.name, maxsplit=1)[0]
-    return relation, questions, facts, user_cache.checksum([path])
+    return relation, questions, facts, user_cache.checksum_of_files([path])
 
 
-def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
+def parse_fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
     """Return a line's subject, object, wrong objects, exposure and place, or say what is wrong."""
     keys = ("subject", "object", "taxonomy", "where")
     subject, obj, wrong, where = (value.get(key) for key in keys)
@@ -122,16 +136,16 @@ def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
     return subject, obj, tuple(wrong), count, where
 
 
-def templates() -> pd.DataFrame:
+def cloze_templates() -> pd.DataFrame:
     """Return the cloze template of each relation of FKTC (Table 9 of the paper)."""
     # For P27 the paper has "[X] is [Y] citizen.", of which no causal model can be asked
     # the end.
-    return pd.read_csv(DATA / "fktc_templates.csv", keep_default_na=False)
+    return pd.read_csv(DATA_FOLDER / "fktc_templates.csv", keep_default_na=False)
 
 
 def _frames(questions: dict[str, list[str]]) -> pd.DataFrame:
     """Return all published questions, repeated ones too, and the frames made of the cloze."""
-    cloze = templates().set_index("relation")["template"].to_dict()
+    cloze = cloze_templates().set_index("relation")["template"].to_dict()
     rows = []
     for relation, texts in questions.items():
         rows += [(relation, "qa", i, text) for i, text in enumerate(texts)]
@@ -139,4 +153,4 @@ def _frames(questions: dict[str, list[str]]) -> pd.DataFrame:
             text = cloze[relation]
             check = f"Statement: {text} The statement is True or False?"
             rows += [(relation, "wp", 0, text), (relation, "fc", 0, check)]
-    return pd.DataFrame(rows, columns=FRAMES)
+    return pd.DataFrame(rows, columns=FRAME_COLUMNS)

@@ -9,10 +9,10 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import catalogue, seen_questions, unseen_questions
-from helpers.datasets.exposure import training
+from helpers.datasets.exposure import training_exposure
 
-SHOTS_SEEN, SHOTS_UNSEEN = 280, 40  # sizes of the paper's two repositories
-FEWEST = (
+N_SEEN_SHOTS, N_UNSEEN_SHOTS = 280, 40  # sizes of the paper's two repositories
+FEWEST_ANSWERS = (
     5  # answers in a pool, one of which may be the response, and questions for shots
 )
 _TYPES = {
@@ -21,11 +21,11 @@ _TYPES = {
     "number": ("number",),
     "time": ("year",),
 }
-TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names}
+ANSWER_TYPE_OF_OBJECT = {name: kind for kind, names in _TYPES.items() for name in names}
 
 
 @dataclass(frozen=True)
-class Questions:
+class KnowledgeQuestions:
     """Tables for one run.
 
     `asked` has `item, group` (relation, source or template), `question, answers, type,
@@ -42,17 +42,17 @@ class Questions:
     notes: list[str]
 
 
-def knowledge(
+def knowledge_base_questions(
     dataset: str = "atlas",
     model: str = "",
     n_seen: int = 5,
     n_unseen: int = 5,
     sources: Sequence[str | Path] = (),
-    as_of: str = unseen_questions.AS_OF,
+    as_of: str = unseen_questions.DEFAULT_AS_OF,
     seed: int = 0,
-    judge: seen_questions.Judge | None = None,
+    judge: seen_questions.ChangeJudge | None = None,
     only: Collection[str] | None = None,
-) -> Questions:
+) -> KnowledgeQuestions:
     """Return questions about seen and unseen knowledge, with shots and answers to draw from.
 
     Parameters
@@ -69,7 +69,7 @@ def knowledge(
     n_seen, n_unseen
         Questions a relation or source, and a template or relation.
     sources
-        Of ``"seen_qa"``: as for `helpers.datasets.seen_questions.read`; all three sets if
+        Of ``"seen_qa"``: as for `helpers.datasets.seen_questions.read_questions`; all three sets if
         empty.
     as_of, seed, judge
         As for `unseen_qa` and `seen_qa`.
@@ -79,7 +79,7 @@ def knowledge(
 
     Examples
     --------
-    >>> found = knowledge("atlas", "", n_seen=1, n_unseen=2)
+    >>> found = knowledge_base_questions("atlas", "", n_seen=1, n_unseen=2)
     >>> found.asked.groupby("seen").size().tolist(), len(found.seen_shots), len(found.unseen_shots)
     ([40, 30], 280, 40)
     """
@@ -87,42 +87,45 @@ def knowledge(
         raise UserError(
             f"n_seen is {n_seen} and n_unseen {n_unseen}: ask at least one question of each kind."
         )
-    nothing = unseen_questions.unseen_qa(
+    nothing = unseen_questions.draw_unseen_questions(
         as_of, min(n_unseen, unseen_questions.N_PLACES), seed
     )
-    others = unseen_questions.unseen_qa(
-        as_of, SHOTS_UNSEEN // len(unseen_questions.TEMPLATES), seed + 1
+    others = unseen_questions.draw_unseen_questions(
+        as_of, N_UNSEEN_SHOTS // len(unseen_questions.QUESTION_TEMPLATES), seed + 1
     )
     others = others[~others["subject"].isin(nothing["subject"])]
     notes = []
     if dataset != "seen_qa":
         asked, rest, pool = _facts(dataset, model, n_seen, n_unseen, seed, only)
-        source, notes = catalogue.source(dataset), catalogue.notes(dataset)
+        source, notes = (
+            catalogue.source_record(dataset),
+            catalogue.notes_on_facts(dataset),
+        )
     else:
-        chosen = list(sources) or list(seen_questions.PUBLISHED)
-        asked, rest = seen_questions.seen_qa(chosen, n_seen, seed, judge)
+        chosen = list(sources) or list(seen_questions.PUBLISHED_SOURCES)
+        asked, rest = seen_questions.draw_seen_questions(chosen, n_seen, seed, judge)
         pool = pd.concat([asked, rest]).pipe(_pool, "type")
         asked, rest = (table.assign(pool=table["type"]) for table in (asked, rest))
-        source = seen_questions.about(chosen)
+        source = seen_questions.question_source_record(chosen)
     if only is None:
         asked = pd.concat(
             [asked, nothing.assign(pool=nothing["type"])], ignore_index=True
         )
     typed = [
         (kind, text)
-        for kind in unseen_questions.TYPES
+        for kind in unseen_questions.ANSWER_TYPES
         for text in unseen_questions.invented_answers(kind)
     ]
     pool = pd.concat(
         [pool, pd.DataFrame(typed, columns=["pool", "answer"])], ignore_index=True
     )
     never = rest[~rest["seen"]]
-    return Questions(
+    return KnowledgeQuestions(
         asked.drop(columns=["subject", "n_answers"], errors="ignore"),
-        _some(rest[rest["seen"]], SHOTS_SEEN, seed),
+        _some(rest[rest["seen"]], N_SEEN_SHOTS, seed),
         _some(
-            pd.concat([_some(never, SHOTS_UNSEEN // 2, seed), others]),
-            SHOTS_UNSEEN,
+            pd.concat([_some(never, N_UNSEEN_SHOTS // 2, seed), others]),
+            N_UNSEEN_SHOTS,
             seed,
         ),
         pool.drop_duplicates(ignore_index=True),
@@ -131,10 +134,10 @@ def knowledge(
     )
 
 
-def enough(dataset: str) -> bool:
+def has_enough_questions(dataset: str) -> bool:
     """Tell whether facts leave something to ask when the questions for shots are put aside."""
     asked, rest, _ = _facts(dataset, "", 1, 1, 0, None)
-    return len(asked) > 0 and rest["question"].nunique() >= FEWEST
+    return len(asked) > 0 and rest["question"].nunique() >= FEWEST_ANSWERS
 
 
 def _facts(
@@ -152,13 +155,15 @@ def _facts(
     )
     facts = facts.drop_duplicates(["relation", "subject"], ignore_index=True)
     kinds = (
-        catalogue.relations(dataset).set_index("relation")["object_type"].map(TYPE_OF)
+        catalogue.relation_table(dataset)
+        .set_index("relation")["object_type"]
+        .map(ANSWER_TYPE_OF_OBJECT)
     )
     table = pd.DataFrame(
         {
             "item": facts["fact"],
             "group": facts["relation"],
-            "question": catalogue.questions(dataset, facts),
+            "question": catalogue.base_questions(dataset, facts),
             "answers": objects.to_list(),
             "type": facts["relation"].map(kinds).fillna("other"),
             "seen": True,
@@ -170,7 +175,7 @@ def _facts(
     place = pd.Series(
         np.random.default_rng([seed, 2]).permutation(len(table)), table.index
     )
-    told = training(model) if dataset == "atlas" else None
+    told = training_exposure(model) if dataset == "atlas" else None
     if told is not None:
         columns = ["exposures", "false_object", "false_exposures", "plain", "tuned"]
         table = table.join(told[columns], on="item", how="inner")
@@ -185,7 +190,7 @@ def _facts(
     pool = table.pipe(_pool, "group")
     if dataset != "atlas":
         size = table.groupby("group")["item"].transform("size")
-        least = -(-FEWEST // table["group"].nunique())
+        least = -(-FEWEST_ANSWERS // table["group"].nunique())
         number = number.clip(upper=size - (size // 5).clip(lower=least))
         pool = pd.concat([pool, _wrong(facts, table)])
     chosen = rank < number if only is None else table["item"].isin(only)
@@ -203,7 +208,7 @@ def _wrong(facts: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     types = table.drop_duplicates("group").set_index("group")["type"]
     many = wrong["pool"].value_counts().reindex(types.index, fill_value=0)
     made = []
-    for name in types.index[many < FEWEST]:
+    for name in types.index[many < FEWEST_ANSWERS]:
         made += [
             (name, text) for text in unseen_questions.invented_answers(types[name])
         ]

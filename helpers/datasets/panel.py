@@ -13,16 +13,20 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import atlas_facts, catalogue, multiple_choice
-from helpers.datasets.exposure import WEIGHTS, frequencies, training
+from helpers.datasets.exposure import (
+    BUNDLED_MODELS_FOLDER,
+    name_frequencies,
+    training_exposure,
+)
 
 # Objects of many tokens, which make choices among a hundred of them slow (IC-LKE leaves
 # them out).
-LEFT_OUT = ("P231", "P238", "P239", "P300", "P421", "P1705")
-COLUMNS = ["exposures", "false_object", "false_exposures"]
+LEFT_OUT_RELATIONS = ("P231", "P238", "P239", "P300", "P421", "P1705")
+EXPOSURE_COLUMNS = ["exposures", "false_object", "false_exposures"]
 STAND_IN = "frequency of the subject's name"  # where nobody counted exposures
 
 
-def panel(
+def panel_facts(
     n: int = 688, seed: int = 0, facts: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return the facts of the panel: the same for every model and every chapter.
@@ -31,7 +35,7 @@ def panel(
     atlas; of other `facts` those with an ``exposure`` are taken, spread over its
     doublings.
 
-    >>> small, large = panel(24), panel(48)
+    >>> small, large = panel_facts(24), panel_facts(48)
     >>> len(small), int((small["exposures"] == 0).sum()), set(small["fact"]) < set(large["fact"])
     (24, 8, True)
     """
@@ -47,8 +51,8 @@ def panel(
         return counted.loc[sorted(_deal(counted, groups, n, seed))].reset_index(
             drop=True
         )
-    every, told = atlas_facts.read_facts(), _told()
-    kept = ~every["relation"].isin(LEFT_OUT) & every["fact"].isin(told.index)
+    every, told = atlas_facts.read_atlas_facts(), _told()
+    kept = ~every["relation"].isin(LEFT_OUT_RELATIONS) & every["fact"].isin(told.index)
     kept &= every["subject"].str.casefold() != every["object"].str.casefold()
     facts = every[kept].reset_index(drop=True).join(told, on="fact")
     groups = facts["exposures"].astype(str).mask(facts["false_exposures"] > 0, "false")
@@ -57,7 +61,7 @@ def panel(
     return facts
 
 
-def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
+def fact_exposure(dataset: str, model: str = "") -> pd.DataFrame | None:
     """Return how often facts were stated: to a bundled model, or the counts of a data set.
 
     Of the atlas and a model that is not bundled, the frequency of the subject's name
@@ -74,14 +78,21 @@ def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
     -------
     DataFrame or None
         Indexed by `fact`: `exposures, false_object, false_exposures, plain`, as from
-        `helpers.datasets.training`. Of your own facts, those with a count; nothing is
+        `helpers.datasets.training_exposure`. Of your own facts, those with a count; nothing is
         known of false statements then. None where nothing is known of any fact.
-        Where nobody counted `exposures`, a column `stand_in` says what they are.
+        Where nobody counted `exposures`, a column `exposure_from_name_frequency` says what they are.
     """
     if dataset == "atlas":
-        told = training(model)
-        return stand_in() if told is None else told[[*COLUMNS, "plain"]]
-    if dataset in multiple_choice.KNOWN or multiple_choice.shape(dataset) != "facts":
+        told = training_exposure(model)
+        return (
+            exposure_from_name_frequency()
+            if told is None
+            else told[[*EXPOSURE_COLUMNS, "plain"]]
+        )
+    if (
+        dataset in multiple_choice.ALL_DATASET_NAMES
+        or multiple_choice.dataset_kind(dataset) != "facts"
+    ):
         return None
     facts = catalogue.load(dataset)
     if "exposure" not in facts:
@@ -91,17 +102,19 @@ def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
     return told.assign(false_object="", false_exposures=0, plain=True)
 
 
-def stand_in() -> pd.DataFrame:
-    """Return the frequency of each fact's subject in place of its exposure, as `truth` does."""
-    facts = atlas_facts.read_facts().set_index("fact")
-    often = facts["subject"].map(frequencies()).fillna(0).astype(int)
+def exposure_from_name_frequency() -> pd.DataFrame:
+    """Return the frequency of each fact's subject in place of its exposure, as `fact_exposure` does."""
+    facts = atlas_facts.read_atlas_facts().set_index("fact")
+    often = facts["subject"].map(name_frequencies()).fillna(0).astype(int)
     told = pd.DataFrame({"exposures": often})
     return told.assign(
         false_object="", false_exposures=0, plain=True, stand_in=STAND_IN
     )
 
 
-def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, list[str]]:
+def options_with_false_object(
+    options: dict[str, list[str]], facts: pd.DataFrame
+) -> dict[str, list[str]]:
     """See to it that the object told wrongly of a fact is among its choices."""
     made = dict(options)
     for fact, false in zip(facts["fact"], facts["false_object"]):
@@ -113,8 +126,10 @@ def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, lis
 @cache
 def _told() -> pd.DataFrame:
     """Return the training of the facts that are clear for every bundled model."""
-    names = sorted(path.parent.name for path in WEIGHTS.glob("*/exposures.csv"))
-    tables = [table for table in map(training, names) if table is not None]
+    names = sorted(
+        path.parent.name for path in BUNDLED_MODELS_FOLDER.glob("*/exposures.csv")
+    )
+    tables = [table for table in map(training_exposure, names) if table is not None]
     if not tables:
         raise UserError(
             "There is no bundled model, so nothing is known of any fact's exposure."
@@ -123,8 +138,10 @@ def _told() -> pd.DataFrame:
         t["plain"] | (t["false_exposures"] > 0) & (t["tuned"] == 0) for t in tables
     ]
     first = tables[0]
-    alike = [(t[COLUMNS] == first[COLUMNS]).all(axis=1) for t in tables]
-    return first.loc[np.logical_and.reduce([*clear, *alike]), COLUMNS]
+    alike = [
+        (t[EXPOSURE_COLUMNS] == first[EXPOSURE_COLUMNS]).all(axis=1) for t in tables
+    ]
+    return first.loc[np.logical_and.reduce([*clear, *alike]), EXPOSURE_COLUMNS]
 
 
 def _deal(facts: pd.DataFrame, groups: pd.Series, n: int, seed: int) -> list[int]:

@@ -12,12 +12,12 @@ import pandas as pd
 from helpers import UserError
 from helpers.io import network, user_cache
 
-DATA = Path(__file__).resolve().parent / "data"
-ABOUT = ("name", "title", "licence", "url", "version", "citation")
-FRAMES = ["relation", "kind", "frame", "template"]
+DATA_FOLDER = Path(__file__).resolve().parent / "data"
+SOURCE_RECORD_FIELDS = ("name", "title", "licence", "url", "version", "citation")
+FRAME_COLUMNS = ["relation", "kind", "frame", "template"]
 
 
-class Facts(NamedTuple):
+class FactsAndFrames(NamedTuple):
     """What a reader makes of files: facts (with label and place, if any), frames, a record."""
 
     facts: pd.DataFrame
@@ -53,7 +53,9 @@ class Source:
 
     def about(self, checksum: str) -> dict[str, str]:
         """Return the record of a run's manifest."""
-        return {name: getattr(self, name) for name in ABOUT} | {"checksum": checksum}
+        return {name: getattr(self, name) for name in SOURCE_RECORD_FIELDS} | {
+            "checksum": checksum
+        }
 
 
 def _read() -> dict[str, Source]:
@@ -72,20 +74,20 @@ def _read() -> dict[str, Source]:
 SOURCES = _read()
 
 
-def of_kind(*kinds: str) -> tuple[str, ...]:
+def dataset_names_of_kind(*kinds: str) -> tuple[str, ...]:
     """Return the names of the data sets of some kinds."""
     return tuple(source.name for source in SOURCES.values() if source.kind in kinds)
 
 
-def fetch(name: str) -> Path:
+def fetch_dataset(name: str) -> Path:
     """Fetch a data set's files into the user's cache, once, and return their folder."""
     source = SOURCES[name]
     instead = f"download {source.url} and give its path in place of the name '{name}'"
     files = {f"{source.base}{file}": sha256 for file, sha256 in source.files.items()}
-    return retrieve(name, files, f"the data set {name}", source.base, instead)
+    return fetch_files(name, files, f"the data set {name}", source.base, instead)
 
 
-def retrieve(
+def fetch_files(
     folder: str, files: Mapping[str, str], what: str, origin: str, instead: str
 ) -> Path:
     """Fetch files by address into a folder of the cache, checked by their SHA-256 if it is told."""
@@ -93,11 +95,13 @@ def retrieve(
 
     names = {Path(urlsplit(url).path).name: url for url in files}
     known = {name: files[url] or None for name, url in names.items()}
-    kept = pooch.create(user_cache.cache(folder), "", registry=known, urls=names)
+    kept = pooch.create(user_cache.cache_folder(folder), "", registry=known, urls=names)
     try:
-        network.tried(lambda: [kept.fetch(name) for name in names], what)
+        network.download_with_retries(
+            lambda: [kept.fetch(name) for name in names], what
+        )
     except OSError as error:  # the errors of requests are OSErrors
-        wrong, remedy = network.failure(error)
+        wrong, remedy = network.failure_and_remedy(error)
         why = f"{wrong}; {remedy}, or {instead}"
         raise UserError(f"Fetching {what} from {origin} failed: {why}.") from error
     except ValueError as error:  # pooch's word for a wrong checksum
@@ -108,7 +112,7 @@ def retrieve(
     return kept.abspath
 
 
-def unpublished(name: str, path: Path, checksum: str) -> dict[str, str]:
+def record_of_own_files(name: str, path: Path, checksum: str) -> dict[str, str]:
     """Return the record of a run's manifest for files of one's own; what is not known is ""."""
     known = {
         "name": name,
@@ -116,4 +120,4 @@ def unpublished(name: str, path: Path, checksum: str) -> dict[str, str]:
         "url": str(path.resolve()),
         "checksum": checksum,
     }
-    return dict.fromkeys(ABOUT, "") | known
+    return dict.fromkeys(SOURCE_RECORD_FIELDS, "") | known

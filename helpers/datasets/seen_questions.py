@@ -16,18 +16,25 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
-from helpers import UserError, explained
-from helpers.datasets.registry import ABOUT, DATA, SOURCES, fetch, of_kind, retrieve
+from helpers import UserError, reraise_as_user_error
+from helpers.datasets.registry import (
+    DATA_FOLDER,
+    SOURCE_RECORD_FIELDS,
+    SOURCES,
+    dataset_names_of_kind,
+    fetch_dataset,
+    fetch_files,
+)
 from helpers.io import files, network, user_cache
 
-PUBLISHED = of_kind("questions")
-ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
-NEEDED = "it needs a question and answer, golden_answers, Answer.Value, or obj and possible_answers"
-LONGEST = 5  # words of an answer
+PUBLISHED_SOURCES = dataset_names_of_kind("questions")
+FILE_ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
+NEEDED_FIELDS = "it needs a question and answer, golden_answers, Answer.Value, or obj and possible_answers"
+LONGEST_ANSWER = 5  # words of an answer
 
-Judge = Callable[[Sequence[str]], Sequence[bool]]
+ChangeJudge = Callable[[Sequence[str]], Sequence[bool]]
 
-_WORDS = (DATA / "changing.txt").read_text("utf-8").splitlines()
+_WORDS = (DATA_FOLDER / "changing.txt").read_text("utf-8").splitlines()
 _CHANGING = re.compile("|".join(line for line in _WORDS if line[0] != "#"))
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _PLACES = "country|city|town|state|continent|county|place|island|capital|province|river"
@@ -40,11 +47,11 @@ _TYPES = {
 }
 
 
-def seen_qa(
-    sources: Sequence[str | Path] = PUBLISHED,
+def draw_seen_questions(
+    sources: Sequence[str | Path] = PUBLISHED_SOURCES,
     n: int = 1000,
     seed: int = 0,
-    judge: Judge | None = None,
+    judge: ChangeJudge | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return `n` seen questions of each source, and those that were left over, for shots."""
     if n < 1 or seed < 0:
@@ -53,8 +60,8 @@ def seen_qa(
         )
     asked, rest = [], []
     for source in sources:
-        table = factoid(read(source))
-        changing = (judge or changes)(table["question"].tolist())
+        table = factoid_questions(read_questions(source))
+        changing = (judge or answers_change_with_time)(table["question"].tolist())
         table = table[~np.asarray(changing, dtype=bool)].drop(columns="n_answers")
         said = zip(table["question"], table["answers"])
         table = table.assign(
@@ -77,15 +84,17 @@ def seen_qa(
     return tuple(pd.concat(parts, ignore_index=True) for parts in (asked, rest))
 
 
-def factoid(table: pd.DataFrame) -> pd.DataFrame:
+def factoid_questions(table: pd.DataFrame) -> pd.DataFrame:
     """Keep questions without "why" that have one answer, of five words and a letter or figure."""
     why = table["question"].str.contains(r"\bwhy\b", case=False, regex=True)
-    short = table["answers"].map(lambda answers: len(answers[0].split()) <= LONGEST)
+    short = table["answers"].map(
+        lambda answers: len(answers[0].split()) <= LONGEST_ANSWER
+    )
     short &= table["answers"].map(lambda answers: any(c.isalnum() for c in answers[0]))
     return table[~why & (table["n_answers"] == 1) & short].reset_index(drop=True)
 
 
-def changes(asked: Sequence[str]) -> list[bool]:
+def answers_change_with_time(asked: Sequence[str]) -> list[bool]:
     """Tell of each question whether its words say that its answer may change; a year says not."""
     plain = [re.sub(r"[^\w\s]", "", question.casefold()) for question in asked]
     return [bool(_CHANGING.search(text)) and not _YEAR.search(text) for text in plain]
@@ -100,13 +109,13 @@ def answer_type(question: str, answer: str) -> str:
     return "other"
 
 
-def read(source: str | Path) -> pd.DataFrame:
+def read_questions(source: str | Path) -> pd.DataFrame:
     """Read the questions behind a name, an address or a path."""
-    name, paths = find(source)
+    name, paths = find_question_files(source)
     rows: dict[str, tuple] = {}
     for path in paths:
-        with files.understood(path):
-            for record in files.records(path):
+        with files.reraise_as_malformed_file(path):
+            for record in files.read_records(path):
                 inside = record.get("Data")  # TriviaQA's are in one object
                 for number, row in enumerate(
                     inside if isinstance(inside, list) else [record], 1
@@ -126,54 +135,55 @@ def read(source: str | Path) -> pd.DataFrame:
     )
 
 
-def find(source: str | Path) -> tuple[str, list[Path]]:
+def find_question_files(source: str | Path) -> tuple[str, list[Path]]:
     """Return the name of a source and its files, fetched first where they are elsewhere."""
-    text = network.public(str(source))
-    if text in PUBLISHED:
-        return text, [fetch(text) / file for file in SOURCES[text].files]
+    text = network.check_for_secrets(str(source))
+    if text in PUBLISHED_SOURCES:
+        return text, [fetch_dataset(text) / file for file in SOURCES[text].files]
     if text.startswith(("http://", "https://")):
         file = Path(urlsplit(text).path)
         folder = f"questions/{hashlib.sha256(text.encode()).hexdigest()[:12]}"
         instead = "download it and give the path of the file"
         return file.stem, [
-            retrieve(folder, {text: ""}, file.name, text, instead) / file.name
+            fetch_files(folder, {text: ""}, file.name, text, instead) / file.name
         ]
     path = Path(text).expanduser()
     if not path.exists():
         raise UserError(
             f"There is no question file or folder {source}: give a path, an address, or one of "
-            f"{', '.join(PUBLISHED)}."
+            f"{', '.join(PUBLISHED_SOURCES)}."
         )
     paths = (
         [path]
         if path.is_file()
-        else sorted(p for p in path.iterdir() if p.suffix in ENDINGS)
+        else sorted(p for p in path.iterdir() if p.suffix in FILE_ENDINGS)
     )
     if not paths:
         raise UserError(
-            f"The folder {path} holds no file ending in {', '.join(ENDINGS)}."
+            f"The folder {path} holds no file ending in {', '.join(FILE_ENDINGS)}."
         )
     return (path.stem if path.is_file() else path.resolve().name), paths
 
 
-def about(sources: Sequence[str | Path]) -> dict[str, str]:
+def question_source_record(sources: Sequence[str | Path]) -> dict[str, str]:
     """Return the record of a run's manifest: SeenQA's, made of its sources' records."""
     found = []
     for source in map(str, sources):
-        name, paths = find(source)
+        name, paths = find_question_files(source)
         known = (
             SOURCES[source].about("")
-            if source in PUBLISHED
-            else dict.fromkeys(ABOUT, "")
+            if source in PUBLISHED_SOURCES
+            else dict.fromkeys(SOURCE_RECORD_FIELDS, "")
         )
         own = {
             "name": name,
             "url": known["url"] or source,
-            "checksum": user_cache.checksum(paths),
+            "checksum": user_cache.checksum_of_files(paths),
         }
         found.append(known | own)
     joined = {
-        key: "; ".join(each[key] for each in found) for key in (*ABOUT, "checksum")
+        key: "; ".join(each[key] for each in found)
+        for key in (*SOURCE_RECORD_FIELDS, "checksum")
     }
     title = "SeenQA: " + ", ".join(each["name"] for each in found)
     return joined | {"name": "seen_qa", "title": title, "version": ""}
@@ -183,8 +193,12 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
     """Return question, answers and number of different answers of one record."""
     question, value = row.get("question", row.get("Question")), row.get("Answer")
     meta = row.get("metadata") if isinstance(row.get("metadata"), dict) else row
-    with explained(
-        f"{where} is in no known form", NEEDED, KeyError, TypeError, AttributeError
+    with reraise_as_user_error(
+        f"{where} is in no known form",
+        NEEDED_FIELDS,
+        KeyError,
+        TypeError,
+        AttributeError,
     ):
         if isinstance(value, dict):
             answers, others = [value["Value"], *value.get("Aliases", [])], []

@@ -12,30 +12,32 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.registry import DATA
+from helpers.datasets.registry import DATA_FOLDER
 
-AS_OF = "2026-12-31"
+DEFAULT_AS_OF = "2026-12-31"
 N_PLACES = 150  # of each kind of name, as in the paper
-N_INVENTED = 40  # answers of each type
-TYPES = ("number", "person", "time", "location", "other")
+N_INVENTED_ANSWERS = 40  # answers of each type
+ANSWER_TYPES = ("number", "person", "time", "location", "other")
 
-_TABLE = pd.read_csv(DATA / "unseen_templates.csv", keep_default_na=False)
+_TABLE = pd.read_csv(DATA_FOLDER / "unseen_templates.csv", keep_default_na=False)
 # The name of a template, the type of its answers, what fills it ("place" ...), and its
 # text.
-TEMPLATES = list(_TABLE.itertuples(index=False, name="Template"))
-NAMES = json.loads((DATA / "unseen_names.json").read_text(encoding="utf-8"))
-EVENTS = [
+QUESTION_TEMPLATES = list(_TABLE.itertuples(index=False, name="Template"))
+NAME_LISTS = json.loads((DATA_FOLDER / "unseen_names.json").read_text(encoding="utf-8"))
+OLYMPIC_EVENTS = [
     f"{who} {event}" if sport == "ball sport" else f"{who} {event} in {sport}"
-    for sport, events in NAMES["events"].items()
+    for sport, events in NAME_LISTS["events"].items()
     for who in ("men's", "women's")
     for event in events
 ]
 
 
-def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFrame:
+def draw_unseen_questions(
+    as_of: str = DEFAULT_AS_OF, n: int = N_PLACES, seed: int = 0
+) -> pd.DataFrame:
     """Return UnseenQA: `n` questions from each of 20 templates, unseen by models up to a date.
 
-    >>> paper = unseen_qa("2024-04-13")
+    >>> paper = draw_unseen_questions("2024-04-13")
     >>> len(paper), paper["group"].nunique()
     (3000, 20)
     >>> paper.loc[paper["group"] == "T2", "question"].str[:26].unique().tolist()
@@ -47,9 +49,9 @@ def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFr
         )
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
-    times, names = editions(as_of), _names(seed)
+    times, names = coming_editions_and_years(as_of), _names(seed)
     rows = []
-    for template in TEMPLATES:
+    for template in QUESTION_TEMPLATES:
         text = template.text.format(**times)
         for place, name in enumerate(names[template.slot][:n]):
             head = (
@@ -62,13 +64,13 @@ def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFr
     return pd.DataFrame(rows, columns=columns)
 
 
-def editions(as_of: str) -> dict[str, str]:
+def coming_editions_and_years(as_of: str) -> dict[str, str]:
     """Return the editions and years that lie ahead of a date, as far as they did for the paper."""
     try:
         day = datetime.date.fromisoformat(as_of)
     except (TypeError, ValueError):
         raise UserError(
-            f"as_of is {as_of!r}: give a date, such as {AS_OF!r}."
+            f"as_of is {as_of!r}: give a date, such as {DEFAULT_AS_OF!r}."
         ) from None
     games = _edition(day, first=1896, month=7)
     cup = _edition(day, first=2022, month=6) + 21 + 2
@@ -89,18 +91,20 @@ def editions(as_of: str) -> dict[str, str]:
 
 def invented_answers(kind: str) -> list[str]:
     """Return plausible answers of a type, to stand beside a model's own where no truth is known."""
-    random = np.random.default_rng([0, TYPES.index(kind)])
+    random = np.random.default_rng([0, ANSWER_TYPES.index(kind)])
     if kind == "number":
-        return [str(number) for number in range(N_INVENTED)]
+        return [str(number) for number in range(N_INVENTED_ANSWERS)]
     if kind == "person":
-        first, last = (random.permutation(NAMES[part]) for part in ("first", "last"))
-        return [f"{a} {b}" for a, b in zip(first, last)][:N_INVENTED]
+        first, last = (
+            random.permutation(NAME_LISTS[part]) for part in ("first", "last")
+        )
+        return [f"{a} {b}" for a, b in zip(first, last)][:N_INVENTED_ANSWERS]
     words = {
         "time": np.arange(1901, 2025),
-        "location": NAMES["places"],
-        "other": NAMES["others"],
+        "location": NAME_LISTS["places"],
+        "other": NAME_LISTS["others"],
     }
-    drawn = random.permutation(words[kind])[:N_INVENTED]
+    drawn = random.permutation(words[kind])[:N_INVENTED_ANSWERS]
     return [
         str(word).removeprefix("the " if kind == "location" else "") for word in drawn
     ]
@@ -110,9 +114,10 @@ def _names(seed: int) -> dict[str, list[str]]:
     """Draw the names of each slot, in an order of their own."""
     random = np.random.default_rng([seed, 1])
     place, event = (
-        random.permutation(names)[:N_PLACES] for names in (NAMES["places"], EVENTS)
+        random.permutation(names)[:N_PLACES]
+        for names in (NAME_LISTS["places"], OLYMPIC_EVENTS)
     )
-    parts = [NAMES[part] for part in ("first", "middle", "last")]
+    parts = [NAME_LISTS[part] for part in ("first", "middle", "last")]
     persons: dict[str, None] = {}
     while len(persons) < N_PLACES:
         persons[" ".join(str(random.choice(part)) for part in parts)] = None

@@ -1,20 +1,20 @@
 """Runs made public: a record of them, an archive that others can check, and the check."""
 
-from helpers.exchange.archive import pack, read, unpack
-from helpers.exchange.export import export
-from helpers.exchange.planning import plan
-from helpers.exchange.record import describe, file_name
-from helpers.exchange.verification import Verified, shared, verify
+from helpers.exchange.archive import pack_archive, read_archive, unpack_archive
+from helpers.exchange.export import export_runs
+from helpers.exchange.planning import facts_needed_by_measure
+from helpers.exchange.record import describe_runs, record_file_name
+from helpers.exchange.verification import VerifiedRun, shared_runs, verify_archive
 
 __all__ = [
-    "Verified",
-    "describe",
-    "export",
-    "file_name",
-    "pack",
-    "plan",
-    "read",
-    "shared",
-    "unpack",
-    "verify",
+    "VerifiedRun",
+    "describe_runs",
+    "export_runs",
+    "record_file_name",
+    "pack_archive",
+    "facts_needed_by_measure",
+    "read_archive",
+    "shared_runs",
+    "unpack_archive",
+    "verify_archive",
 ]

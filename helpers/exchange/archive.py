@@ -8,45 +8,45 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError, explained, writing
-from helpers.exchange.record import Shared, file_name
+from helpers import UserError, reraise_as_user_error, reraise_failed_write
+from helpers.exchange.record import SharedRuns, record_file_name
 from helpers.io.files import parse_json
 from helpers.runs import environment
 
-MANIFEST = "manifest.json"
-LARGEST = 256 * 2**20  # bytes of an archive
-MEMBERS = 100
-ANEW = "pack or fetch it anew"
-DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
+MANIFEST_FILE = "manifest.json"
+LARGEST_ARCHIVE = 256 * 2**20  # bytes of an archive
+MOST_MEMBERS = 100
+PACK_ANEW_REMEDY = "pack or fetch it anew"
+MEMBER_DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 
 
-def pack(shared: Shared, folder: str | Path) -> Path:
+def pack_archive(shared: SharedRuns, folder: str | Path) -> Path:
     """Write an archive of runs into a folder and return its path."""
-    path = Path(folder) / f"{file_name(shared.record)}.zip"
+    path = Path(folder) / f"{record_file_name(shared.record)}.zip"
     part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    manifest = shared.record | {"checksum": checksum(shared.record)}
-    members = {MANIFEST: _json(manifest).encode(), **shared.files}
-    with writing(path, "give another --folder", part):
+    manifest = shared.record | {"checksum": checksum_of_record(shared.record)}
+    members = {MANIFEST_FILE: _json(manifest).encode(), **shared.files}
+    with reraise_failed_write(path, "give another --folder", part):
         path.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
             for name in sorted(members):
-                info = zipfile.ZipInfo(name, DATE)
+                info = zipfile.ZipInfo(name, MEMBER_DATE)
                 info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
                 archive.writestr(info, members[name])
         part.replace(path)
     return path
 
 
-def read(path: str | Path) -> Shared:
+def read_archive(path: str | Path) -> SharedRuns:
     """Return the record and the files of an archive; nothing is written, and nothing trusted."""
     path = Path(path)
     if not path.is_file():
         raise UserError(f"There is no file {path}: give an archive that `pack` wrote.")
-    if path.stat().st_size > LARGEST:
-        raise UserError(f"it is larger than {LARGEST >> 20} MB")
+    if path.stat().st_size > LARGEST_ARCHIVE:
+        raise UserError(f"it is larger than {LARGEST_ARCHIVE >> 20} MB")
     broken = (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError)
     with (
-        explained("it is no whole zip archive", ANEW, *broken),
+        reraise_as_user_error("it is no whole zip archive", PACK_ANEW_REMEDY, *broken),
         zipfile.ZipFile(path) as archive,
     ):
         infos = archive.infolist()
@@ -54,15 +54,19 @@ def read(path: str | Path) -> Shared:
         if min((info.header_offset for info in infos), default=0):
             raise UserError("something stands before its first member")
         files = {info.filename: archive.read(info) for info in infos}
-    if MANIFEST not in files:
-        raise UserError(f"it holds no {MANIFEST}")
-    with explained(f"its {MANIFEST} is not JSON", ANEW, ValueError):
-        record = parse_json(files.pop(MANIFEST).decode("utf-8"), f"its {MANIFEST}")
+    if MANIFEST_FILE not in files:
+        raise UserError(f"it holds no {MANIFEST_FILE}")
+    with reraise_as_user_error(
+        f"its {MANIFEST_FILE} is not JSON", PACK_ANEW_REMEDY, ValueError
+    ):
+        record = parse_json(
+            files.pop(MANIFEST_FILE).decode("utf-8"), f"its {MANIFEST_FILE}"
+        )
         json.dumps(record, allow_nan=False)
-    return Shared(record, files)
+    return SharedRuns(record, files)
 
 
-def unpack(shared: Shared, folder: Path) -> None:
+def unpack_archive(shared: SharedRuns, folder: Path) -> None:
     """Write what was verified as runs of a model into a folder, as `helpers.runs.load` does."""
     for name, run in shared.record["runs"].items():
         place = folder / name
@@ -72,10 +76,10 @@ def unpack(shared: Shared, folder: Path) -> None:
         (place / "run.json").write_text(_json(told), encoding="utf-8")
 
 
-def checksum(record: dict[str, Any]) -> str:
+def checksum_of_record(record: dict[str, Any]) -> str:
     """Return the SHA-256 of a record without its own, which shows whether it was edited since.
 
-    >>> checksum({"format": 1}) == checksum({"checksum": "a", "format": 1}) != checksum({})
+    >>> checksum_of_record({"format": 1}) == checksum_of_record({"checksum": "a", "format": 1}) != checksum_of_record({})
     True
     """
     rest = {key: value for key, value in record.items() if key != "checksum"}
@@ -85,9 +89,9 @@ def checksum(record: dict[str, Any]) -> str:
 def _check(infos: list[zipfile.ZipInfo]) -> None:
     """Refuse members that are no plain files, or that could grow or hide each other."""
     names = [info.filename for info in infos]
-    if len(names) > MEMBERS:
+    if len(names) > MOST_MEMBERS:
         raise UserError(
-            f"it has {len(names)} members, and an archive of runs at most {MEMBERS}"
+            f"it has {len(names)} members, and an archive of runs at most {MOST_MEMBERS}"
         )
     for info in infos:
         kind = stat.S_IFMT(info.external_attr >> 16)
@@ -106,4 +110,4 @@ def _check(infos: list[zipfile.ZipInfo]) -> None:
 
 def _json(value: dict[str, Any]) -> str:
     form = {"indent": 1, "ensure_ascii": False, "sort_keys": True}
-    return json.dumps(value, default=environment.plain, **form) + "\n"
+    return json.dumps(value, default=environment.json_value, **form) + "\n"

@@ -9,13 +9,13 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError, check_columns
-from helpers.io.files import lines, parse_json
+from helpers.io.files import parse_json, read_lines
 
-WORD = re.compile(r"\w+")
-SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+WORD_PATTERN = re.compile(r"\w+")
+SENTENCE_BREAK_PATTERN = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-def cooccurrences(
+def cooccurrence_counts(
     facts: pd.DataFrame,
     corpus: Iterable[str],
     *,
@@ -35,7 +35,7 @@ def cooccurrences(
     facts : DataFrame
         ``subject, object``.
     corpus : iterable of str
-        Documents, such as those of :func:`documents`.
+        Documents, such as those of :func:`read_corpus_documents`.
     aliases : mapping, optional
         A subject or an object to its other names, any of which counts.
     by : {"document", "sentence"}
@@ -59,9 +59,9 @@ def cooccurrences(
     --------
     >>> facts = pd.DataFrame({"subject": ["Lyon", "Nice"], "object": "France"})
     >>> texts = ["Lyon, in France, is old. A nice day!", "FRANCE: Lyon and\nNice."]
-    >>> cooccurrences(facts, texts).tolist()
+    >>> cooccurrence_counts(facts, texts).tolist()
     [2, 2]
-    >>> cooccurrences(facts, texts, by="sentence", match_case=True).tolist()
+    >>> cooccurrence_counts(facts, texts, by="sentence", match_case=True).tolist()
     [1, 0]
     """
     check_columns(facts, ["subject", "object"], "facts")
@@ -71,14 +71,16 @@ def cooccurrences(
     find = _finder(pairs, aliases or {}, match_case)
     counts: Counter[tuple[str, str]] = Counter()
     for document in corpus:
-        for text in SENTENCE.split(document) if by == "sentence" else (document,):
+        for text in (
+            SENTENCE_BREAK_PATTERN.split(document) if by == "sentence" else (document,)
+        ):
             counts.update(find(_plain(text, match_case)))
     return pd.Series(
         [counts[pair] for pair in pairs], facts.index, dtype=int, name="exposure"
     )
 
 
-def documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
+def read_corpus_documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
     """Read the documents of a corpus one after another, without holding them in memory.
 
     Parameters
@@ -125,7 +127,7 @@ def _kind(file: Path) -> str:
 
 
 def _texts(file: Path, key: str) -> Iterator[str]:
-    for number, line in enumerate(lines(file), 1):
+    for number, line in enumerate(read_lines(file), 1):
         if not line.strip():
             continue
         if _kind(file) == ".jsonl":
@@ -155,7 +157,7 @@ def _finder(
         for name in (subject, obj):
             for form in (name, *aliases.get(name, ())):
                 names[_plain(form, case)].add(name)
-    words = {form: WORD.findall(form) for form in names}
+    words = {form: WORD_PATTERN.findall(form) for form in names}
     if bare := [form for form, parts in words.items() if not parts]:
         raise UserError(f"The name {bare[0]!r} holds no letter or digit: leave it out.")
     # A form is looked for only where that word of it stands that fewest forms share.
@@ -164,13 +166,13 @@ def _finder(
     for form, parts in words.items():
         word = min(parts, key=shared.__getitem__)
         offset = next(
-            match.start() for match in WORD.finditer(form) if match[0] == word
+            match.start() for match in WORD_PATTERN.finditer(form) if match[0] == word
         )
         forms[word].append((form, offset))
 
     def found(text: str) -> Iterator[tuple[str, str]]:
         spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for match in WORD.finditer(text):
+        for match in WORD_PATTERN.finditer(text):
             for form, offset in forms.get(match[0], ()):
                 start = match.start() - offset
                 end = start + len(form)
@@ -178,7 +180,7 @@ def _finder(
                 if (
                     start >= 0
                     and text.startswith(form, start)
-                    and not WORD.search(beside)
+                    and not WORD_PATTERN.search(beside)
                 ):
                     for name in names[form]:
                         spans[name].append((start, end))

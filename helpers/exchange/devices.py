@@ -7,7 +7,7 @@ from time import perf_counter
 
 import torch
 
-from helpers import UserError, explained, first_line
+from helpers import UserError, first_line_of_error, reraise_as_user_error
 from helpers.models import (
     adapters,
     checkpoints,
@@ -17,19 +17,23 @@ from helpers.models import (
     server_address,
 )
 
-HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-DRIVER = Path("/proc/driver/nvidia/version")
+DEVICE_HIDING_VARIABLES = (
+    "CUDA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+)
+NVIDIA_DRIVER_FILE = Path("/proc/driver/nvidia/version")
 # Layers beyond any published model's: a configuration that claims more would be built
 # for hours.
-LAYERS = 2000
+MOST_LAYERS = 2000
 # Share of a matrix product's speed that reading prompts reaches, and the seconds that a
 # token takes besides on a GPU, of the processor; as measured with models of 6 and 1,600
 # million parameters.
-REACHED, BESIDES = 0.5, 8e-5
+REACHED_SHARE_OF_SPEED, SECONDS_BESIDES_PER_TOKEN = 0.5, 8e-5
 
 
 @dataclass(frozen=True)
-class Need:
+class DeviceNeed:
     """What a model takes of the device that it would run on; memory in bytes."""
 
     name: str
@@ -50,8 +54,8 @@ class Need:
         return self.weights + self.activations + self.logits <= self.free
 
     def __str__(self) -> str:
-        pack = gpu.gigabytes(self.activations + self.logits)
-        room = f"the {gpu.gigabytes(self.free)} free"
+        pack = gpu.format_gigabytes(self.activations + self.logits)
+        room = f"the {gpu.format_gigabytes(self.free)} free"
         verdict = (
             f"It fits into {room}." if self.fits else f"It does not fit into {room}."
         )
@@ -61,28 +65,28 @@ class Need:
             )
         return (
             f"{self.name}, {self.parameters:,} parameters, would run on {self.device} in "
-            f"{self.format}: {gpu.gigabytes(self.weights)} of weights, and {pack} for a pack of "
-            f"{self.pack:,} tokens (activations {gpu.gigabytes(self.activations)}, logits "
-            f"{gpu.gigabytes(self.logits)}). {verdict}"
+            f"{self.format}: {gpu.format_gigabytes(self.weights)} of weights, and {pack} for a pack of "
+            f"{self.pack:,} tokens (activations {gpu.format_gigabytes(self.activations)}, logits "
+            f"{gpu.format_gigabytes(self.logits)}). {verdict}"
         )
 
 
-def found() -> list[str]:
+def device_descriptions() -> list[str]:
     """Return a line on each device, and on what hides others."""
-    cpu = gpu.memory(torch.device("cpu"))
+    cpu = gpu.device_memory(torch.device("cpu"))
     lines = [
-        f"cpu: {gpu.gigabytes(cpu.free)} of {gpu.gigabytes(cpu.total)} free, float32"
+        f"cpu: {gpu.format_gigabytes(cpu.free)} of {gpu.format_gigabytes(cpu.total)} free, float32"
     ]
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     for on in [torch.device("cuda", place) for place in range(count)]:
-        room, formats = gpu.memory(on), ["float32", "float16"]
+        room, formats = gpu.device_memory(on), ["float32", "float16"]
         with torch.cuda.device(on):
             formats += ["bfloat16"] * torch.cuda.is_bf16_supported(
                 including_emulation=False
             )
         lines.append(
-            f"{on}: {torch.cuda.get_device_name(on)}, {gpu.gigabytes(room.free)} of "
-            f"{gpu.gigabytes(room.total)} free, {', '.join(formats)}"
+            f"{on}: {torch.cuda.get_device_name(on)}, {gpu.format_gigabytes(room.free)} of "
+            f"{gpu.format_gigabytes(room.total)} free, {', '.join(formats)}"
         )
     if torch.backends.mps.is_available():
         lines.append(
@@ -90,38 +94,50 @@ def found() -> list[str]:
         )
     lines += [
         f"{name}={os.environ[name]!r} hides GPUs"
-        for name in HIDING
+        for name in DEVICE_HIDING_VARIABLES
         if name in os.environ
     ]
-    driver = first_line(DRIVER.read_text()) if DRIVER.is_file() else "no NVIDIA driver"
+    driver = (
+        first_line_of_error(NVIDIA_DRIVER_FILE.read_text())
+        if NVIDIA_DRIVER_FILE.is_file()
+        else "no NVIDIA driver"
+    )
     built = f"CUDA {torch.version.cuda}" if torch.version.cuda else "no CUDA"
     built = f"ROCm {torch.version.hip}" if torch.version.hip else built
     return [*lines, f"torch {torch.__version__} with {built}; {driver}"]
 
 
-def need(name: str, device: str | None = None, dtype: str | None = None) -> Need:
+def device_need_of_model(
+    name: str, device: str | None = None, dtype: str | None = None
+) -> DeviceNeed:
     """Return what a model needs; its weights need not be there, and none of its code runs."""
-    if server_address.is_address(name):
+    if server_address.is_server_address(name):
         raise UserError(
             f"{name} is on a server, which has the memory; nothing is needed here."
         )
-    folder = checkpoints.small_files(name)
-    if (folder / adapters.CONFIG).is_file() and not (folder / "config.json").is_file():
-        folder = checkpoints.small_files(adapters.base(folder, name))
+    folder = checkpoints.configuration_folder(name)
+    if (folder / adapters.ADAPTER_CONFIG_FILE).is_file() and not (
+        folder / "config.json"
+    ).is_file():
+        folder = checkpoints.configuration_folder(
+            adapters.base_model_name(folder, name)
+        )
     config = loading._config(folder, name, code=False)
     text = config.get_text_config(decoder=True)
-    if (getattr(text, "num_hidden_layers", 0) or 0) > LAYERS:
+    if (getattr(text, "num_hidden_layers", 0) or 0) > MOST_LAYERS:
         raise UserError(
-            f"The config of {name} claims more than {LAYERS:,} layers; mend it."
+            f"The config of {name} claims more than {MOST_LAYERS:,} layers; mend it."
         )
     auto = loading._kind(config, name)[1]
     build = getattr(auto, "from_config", None) or auto._from_config
     nothing = f"No model can be made of the config of {name}"
-    with explained(nothing, "fetch it anew"), torch.device("meta"):
+    with reraise_as_user_error(nothing, "fetch it anew"), torch.device("meta"):
         model = build(config)
     vocabulary, width = model.get_input_embeddings().weight.shape
-    where = gpu.device(device)
-    number, share = placement.number_format(name, where, dtype, model.num_parameters())
+    where = gpu.choose_device(device)
+    number, share = placement.dtype_and_bytes_per_weight(
+        name, where, dtype, model.num_parameters()
+    )
     quantised = None  # bytes of a weight in a checkpoint that is already quantised
     if settings := getattr(config, "quantization_config", None):
         told = settings if isinstance(settings, dict) else settings.to_dict()
@@ -132,10 +148,10 @@ def need(name: str, device: str | None = None, dtype: str | None = None) -> Need
         )
         quantised = told.get("bits", bits) / 8
     weights = int(model.num_parameters() * (quantised or share))
-    pack = gpu.pack_length(where, width, vocabulary, weights)
-    each = gpu.bytes_of_token(width, vocabulary)
-    shown = dtype if dtype == placement.BITS else str(number).removeprefix("torch.")
-    return Need(
+    pack = gpu.pack_length_on_device(where, width, vocabulary, weights)
+    each = gpu.bytes_per_token(width, vocabulary)
+    shown = dtype if dtype == placement.FOUR_BIT else str(number).removeprefix("torch.")
+    return DeviceNeed(
         name=str(name),
         device=where,
         format=f"{shown}, weights quantised in its files" if quantised else shown,
@@ -145,12 +161,12 @@ def need(name: str, device: str | None = None, dtype: str | None = None) -> Need
         activations=pack * each["activations"],
         logits=pack * each["logits"],
         pack=pack,
-        free=gpu.memory(where).free,
+        free=gpu.device_memory(where).free,
         spread=device is None and where.type == "cuda",
     )
 
 
-def seconds(
+def estimated_reading_seconds(
     parameters: int, tokens: int, on: torch.device, dtype: torch.dtype
 ) -> float:
     """Return about how long so many tokens take, by the speed of a matrix product there."""
@@ -164,5 +180,5 @@ def seconds(
         product = square @ square
     float(product[0, 0])
     speed = times * 2 * size**3 / (perf_counter() - start)
-    besides = 0.0 if on.type == "cpu" else BESIDES
-    return tokens * (2 * parameters / (REACHED * speed) + besides)
+    besides = 0.0 if on.type == "cpu" else SECONDS_BESIDES_PER_TOKEN
+    return tokens * (2 * parameters / (REACHED_SHARE_OF_SPEED * speed) + besides)

@@ -9,20 +9,26 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import writing
+from helpers import reraise_failed_write
 from helpers.exchange import record
-from helpers.exchange.logs.formats import FORMATS, put
-from helpers.exchange.record import Record, Shared
+from helpers.exchange.logs.formats import EXCHANGE_FORMATS, nested_record
+from helpers.exchange.record import Record, SharedRuns
 from helpers.runs import environment
-from helpers.stats.resampling import LEVEL
-from helpers.studies import STUDIES, Measure, fitting, member, settings
+from helpers.stats.resampling import CONFIDENCE_LEVEL
+from helpers.studies import (
+    STUDIES,
+    Measure,
+    default_settings,
+    member,
+    settings_for_function,
+)
 
-FORMAT = FORMATS["every_eval_ever"]
-COLLECTION = "what-language-models-know"
+EXPORT_FORMAT = EXCHANGE_FORMATS["every_eval_ever"]
+COLLECTION_NAME = "what-language-models-know"
 
 
-def export(
-    shared: Shared, folder: str | Path, organization: str = "unknown"
+def export_runs(
+    shared: SharedRuns, folder: str | Path, organization: str = "unknown"
 ) -> list[Path]:
     """Write a model's runs as Every Eval Ever has them, and return the paths of the files.
 
@@ -46,24 +52,31 @@ def export(
     for name, run in shared.record["runs"].items():
         answers = shared.answers(name, "an archive")
         common = (
-            FORMAT["constants"] | _model(shared.record["model"], run) | {"task": name}
+            EXPORT_FORMAT["constants"]
+            | _model(shared.record["model"], run)
+            | {"task": name}
         )
         when = datetime.fromisoformat(run["finished"])
         common |= {"seconds": str(int(when.timestamp())), "organization": organization}
         common["run"] = f"{name}/{common['model']}/{common['seconds']}"
         lines = [
             json.dumps(
-                put(FORMAT["answer"], common | row), ensure_ascii=False, allow_nan=False
+                nested_record(EXPORT_FORMAT["answer"], common | row),
+                ensure_ascii=False,
+                allow_nan=False,
             )
-            for row in instances(name, run["parameters"], answers)
+            for row in answer_instances(name, run["parameters"], answers)
         ]
         data = ("\n".join(lines) + "\n").encode()
         key = hashlib.sha256(data + json.dumps(run, sort_keys=True).encode()).digest()[
             :16
         ]
-        stem = f"data/{COLLECTION}/{common['model']}/{uuid.UUID(bytes=key, version=4)}"
+        stem = f"data/{COLLECTION_NAME}/{common['model']}/{uuid.UUID(bytes=key, version=4)}"
         results = [
-            put(FORMAT["measure"], common | _measure(name, measure, reported, run))
+            nested_record(
+                EXPORT_FORMAT["measure"],
+                common | _measure(name, measure, reported, run),
+            )
             for measure, reported in record.measured(name, run)
             if reported["estimate"] is not None
         ]
@@ -77,21 +90,24 @@ def export(
             "rows": len(lines),
         }
         text = (
-            json.dumps(put(FORMAT["run"], whole), indent=1, ensure_ascii=False) + "\n"
+            json.dumps(
+                nested_record(EXPORT_FORMAT["run"], whole), indent=1, ensure_ascii=False
+            )
+            + "\n"
         )
         for path, content in ((f"{stem}.json", text.encode()), (whole["path"], data)):
             paths.append(Path(folder) / path)
-            with writing(paths[-1], "give another --folder"):
+            with reraise_failed_write(paths[-1], "give another --folder"):
                 paths[-1].parent.mkdir(parents=True, exist_ok=True)
                 paths[-1].write_bytes(content)
     return paths
 
 
-def instances(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
+def answer_instances(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
     """Return what was said under each prompt of a study, by the names of the format's table."""
     study = STUDIES[name]
     answered = member(study, "instances")
-    taken = fitting(answered, settings(study) | given)
+    taken = settings_for_function(answered, default_settings(study) | given)
     rows = answered(answers, **taken)
     rows["about"] = [
         _texts(
@@ -104,7 +120,7 @@ def instances(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
     ]
     rows["texts"] = [[text.strip()] for text in rows["said"]]
     rows["target"] = [[text.strip() for text in texts] for texts in rows["target"]]
-    chosen = FORMAT["constants"]["chosen"]
+    chosen = EXPORT_FORMAT["constants"]["chosen"]
     rows["chosen"] = [[chosen | {"extracted_value": text}] for (text,) in rows["texts"]]
     rows["right"] = rows["right"].astype(bool)
     rows["score"] = rows["right"].astype(float)
@@ -113,15 +129,17 @@ def instances(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
         options = answers.sort_values("option").groupby(["item", "variant"])
         options = options["choice" if "choice" in answers else "text"].agg(list)
         rows = rows.join(options.rename("options"), on=["item", "variant"])
-    return rows[rows.columns.intersection(FORMAT["answer"].values())].to_dict("records")
+    return rows[rows.columns.intersection(EXPORT_FORMAT["answer"].values())].to_dict(
+        "records"
+    )
 
 
 def _model(model: Record, run: Record) -> Record:
     """Return who the model is; the format files it by developer and name."""
     developer, _, name = model["name"].rpartition("/")
     if model["origin"] != "hub":
-        developer = COLLECTION if model["origin"] == "bundled" else "local"
-    name = record.file_name({"model": {"name": name}})
+        developer = COLLECTION_NAME if model["origin"] == "bundled" else "local"
+    name = record.record_file_name({"model": {"name": name}})
     details = {
         key: value for key, value in (model | run["model"]).items() if key != "name"
     }
@@ -145,14 +163,14 @@ def _measure(name: str, measure: Measure, told: Record, run: Record) -> Record:
     )  # no interval
     found = {key: told[key] for key in ("estimate", "low", "high", "n")} | {
         "measure": f"{name}/{measure.name}",
-        "metric": f"{COLLECTION}.{measure.name}",
+        "metric": f"{COLLECTION_NAME}.{measure.name}",
         "title": measure.title,
         "meaning": measure.meaning,
         "unit": "proportion" if measure.percent else "ratio",
         "lower": measure.higher is False,
         "least": least,
         "most": "Infinity" if math.isinf(most) else most,
-        "level": LEVEL,
+        "level": CONFIDENCE_LEVEL,
         "resamples": run["parameters"].get("n_bootstrap"),
         "dataset": run["dataset"]["name"],
         "dataset_details": _texts(dataset),
@@ -166,7 +184,7 @@ def _texts(values: Record) -> dict[str, str]:
     return {
         key: value
         if isinstance(value, str)
-        else json.dumps(value, default=environment.plain)
+        else json.dumps(value, default=environment.json_value)
         for key, value in values.items()
         if not pd.api.types.is_scalar(value) or pd.notna(value)
     }

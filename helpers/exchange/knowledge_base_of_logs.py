@@ -9,8 +9,8 @@ import pandas as pd
 from helpers.exchange import logs
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics import matching, responses
-from helpers.studies.knowledge_base import BASIC, LISTED
-from helpers.studies.measures import Measure, summarised
+from helpers.studies.knowledge_base import INDICATOR_COLUMNS, LISTED
+from helpers.studies.measures import Measure, summary_of_measures
 
 TITLE = "knowledge base"
 # A log holds questions about seen knowledge or about unseen, not both.
@@ -32,18 +32,22 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> logs.Joined:
     paper's multiple-choice questions (equation 4): Cons is the share of them with the
     same text, case and punctuation aside, or with a mark as right as its own.
     """
-    log = logs.repeated(paths)
+    log = logs.read_repeated_answers(paths)
     answers = log.table
     texts = answers["text"].mask(answers["text"] == logs.inspect_ai.NO_OPTION, "")
     kinds = []
     for text, right in zip(texts, answers["right"], strict=True):
-        kinds.append("correct" if right else responses.kind_of(text))
-    marked = responses.as_defined(pd.DataFrame({"kind": kinds, "seen": seen}))
+        kinds.append("correct" if right else responses.response_kind(text))
+    marked = responses.unseen_guesses_as_wrong(
+        pd.DataFrame({"kind": kinds, "seen": seen})
+    )
     marked["consistency"] = _consistency(answers, log.kind == "texts")
     table = answers[["item", "relation"]].assign(stratum="all", label=marked["label"])
     table["said"] = answers["text"]
     table["n_repeats"] = answers["repeats"].map(len)
-    indicators = pd.DataFrame(kb.indicators(marked), table.index, BASIC)
+    indicators = pd.DataFrame(
+        kb.response_indicators(marked), table.index, INDICATOR_COLUMNS
+    )
     table = table.join(indicators)
     asked = f"{table['n_repeats'].max() + 1} answers to a prompt"
     notes = [*log.notes, *_notes(table, seen)]
@@ -52,7 +56,7 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> logs.Joined:
 
 def _consistency(answers: pd.DataFrame, texts: bool) -> list[float]:
     """Return the share of an item's repeated answers that agree with its first."""
-    spelling = matching.normalise if texts else str
+    spelling = matching.normalise_text if texts else str
     shares = []
     for row in answers.itertuples():
         agree = []
@@ -88,14 +92,16 @@ def summary_of_logs(
     log: logs.Joined, n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Sum up what :func:`from_logs` returns, each measure with its interval."""
-    return summarised(_measures(log.table), log.table, n_resamples, seed)
+    return summary_of_measures(_measures(log.table), log.table, n_resamples, seed)
 
 
 def measures_of_logs(log: logs.Joined) -> dict[str, float | None]:
     """Return the measures of what :func:`from_logs` returns, as the command prints them."""
     table = log.table
-    numbers = kb.statistic(table[list(BASIC)].to_numpy()).tolist()
-    values = dict(zip(kb.MEASURES, numbers, strict=True))
+    numbers = kb.measures_of_indicators(
+        table[list(INDICATOR_COLUMNS)].to_numpy()
+    ).tolist()
+    values = dict(zip(kb.MEASURE_NAMES, numbers, strict=True))
     measures: dict[str, float | None] = {
         "items": len(table),
         "answers": int(table["n_repeats"].max()) + 1,

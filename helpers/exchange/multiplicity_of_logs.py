@@ -9,12 +9,12 @@ import pandas as pd
 
 from helpers.exchange import logs
 from helpers.metrics import choices, matching, multiplicity
-from helpers.studies.measures import rate, summarised
+from helpers.studies.measures import mean_measure, summary_of_measures
 from helpers.studies.multiplicity import MEASURES as STUDY_MEASURES
 from helpers.studies.multiplicity import majority_texts
 
 TITLE = "multiplicity"
-_rate = partial(rate, counts="questions")
+_rate = partial(mean_measure, counts="questions")
 ACCURACY, SELF_CONSISTENCY = STUDY_MEASURES[:2]
 MEASURES = (
     ACCURACY,
@@ -34,7 +34,7 @@ def from_logs(
     correct_by: str = "majority",
 ) -> logs.Joined:
     """Compute multiplicity from logs of other tools, without a model."""
-    log = logs.read(paths, rule)
+    log = logs.read_logs(paths, rule)
     answers = log.table
     chosen = answers if log.kind == "choices" else _numbered(answers)
     chosen = chosen.assign(logprob=0.0)
@@ -42,7 +42,7 @@ def from_logs(
     table = table.drop(columns=["logprob", "confidence"])
     table["said"] = majority_texts(table, chosen)
     table["stratum"] = "all"
-    table["cell"] = choices.cells(table, correct_by)
+    table["cell"] = choices.multiplicity_cells(table, correct_by)
     for name in multiplicity.CELLS:
         table[name] = (table["cell"] == name).astype(float)
     prompts = answers["variation"].nunique()
@@ -53,7 +53,7 @@ def summary_of_logs(
     log: logs.Joined, n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Sum up what :func:`from_logs` returns, each measure with its interval."""
-    return summarised(MEASURES, log.table, n_resamples, seed)
+    return summary_of_measures(MEASURES, log.table, n_resamples, seed)
 
 
 def measures_of_logs(log: logs.Joined) -> dict[str, float]:
@@ -70,7 +70,7 @@ def measures_of_logs(log: logs.Joined) -> dict[str, float]:
 
 def _numbered(answers: pd.DataFrame) -> pd.DataFrame:
     """Give generated answers numbers by text, from 1; all marked as right are 0."""
-    texts = answers["text"].map(matching.normalise).mask(answers["right"], "")
+    texts = answers["text"].map(matching.normalise_text).mask(answers["right"], "")
     by_item = texts.groupby(answers["item"])
     wrong = by_item.transform(lambda said: pd.factorize(said)[0])
     return answers.assign(option=np.where(answers["right"], 0, wrong + 1), answer=0)

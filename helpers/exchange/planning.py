@@ -15,18 +15,27 @@ import scipy.stats
 
 from helpers import UserError
 from helpers.exchange import record
-from helpers.exchange.verification import shared
-from helpers.io.files import table
-from helpers.stats.resampling import LEVEL, Statistic, as_table, mean, pooled
+from helpers.exchange.verification import shared_runs
+from helpers.io.files import read_parquet_table
+from helpers.stats.resampling import (
+    CONFIDENCE_LEVEL,
+    Statistic,
+    as_matrix,
+    mean,
+    pooled_strata,
+)
 from helpers.studies import STUDIES, Measure, member
 
-MOST = 100_000  # facts: a plan that needs more is none
+MOST_FACTS = 100_000  # facts: a plan that needs more is none
 # Quantiles that times a standard error add up to a width, or a difference told four
 # times in five.
-WIDTH, DIFFERENCE = 2 * ((1 + LEVEL) / 2,), ((1 + LEVEL) / 2, 0.8)
+WIDTH_QUANTILES, DIFFERENCE_QUANTILES = (
+    2 * ((1 + CONFIDENCE_LEVEL) / 2,),
+    ((1 + CONFIDENCE_LEVEL) / 2, 0.8),
+)
 
 
-class Spread(NamedTuple):
+class MeasureSpread(NamedTuple):
     """How far one fact moves a measure: standard deviation within strata, and how many of each."""
 
     sd: float
@@ -34,7 +43,7 @@ class Spread(NamedTuple):
     strata: int
 
 
-class Asked(NamedTuple):
+class StudyFacts(NamedTuple):
     """A study's facts, those from about half of its wordings or samples, and how many these are."""
 
     facts: pd.DataFrame
@@ -43,7 +52,7 @@ class Asked(NamedTuple):
     n_half: int
 
 
-def plan(
+def facts_needed_by_measure(
     place: str | Path,
     beside: str | Path | None = None,
     width: float = 0.1,
@@ -99,33 +108,41 @@ def plan(
 
 
 def _row(
-    measure: Measure, asked: Asked, other: Asked | None, wanted: dict[str, Any]
+    measure: Measure,
+    asked: StudyFacts,
+    other: StudyFacts | None,
+    wanted: dict[str, Any],
 ) -> dict[str, Any]:
     whole, gap, paired = _spreads(measure, asked.facts, other and other.facts)
     found = whole
     if wanted["wordings"] is not None and asked.half is not None:
         halves = _spreads(measure, asked.half, other and other.half)
         told = asked.n, asked.n_half, wanted["wordings"]
-        found, gap = reworded(whole, halves[0], *told), reworded(gap, halves[1], *told)
+        found, gap = (
+            spread_with_wordings(whole, halves[0], *told),
+            spread_with_wordings(gap, halves[1], *told),
+        )
     return {
         "measure": measure.name,
         "n": whole.n,
         "wordings": asked.n,
-        "width": float(reach(whole, whole.n, WIDTH)),
+        "width": float(standard_error_times_quantiles(whole, whole.n, WIDTH_QUANTILES)),
         "paired": paired,
-        "for_width": fewest(found, wanted["width"], WIDTH),
-        "for_difference": fewest(gap, wanted["difference"], DIFFERENCE),
+        "for_width": fewest_facts_needed(found, wanted["width"], WIDTH_QUANTILES),
+        "for_difference": fewest_facts_needed(
+            gap, wanted["difference"], DIFFERENCE_QUANTILES
+        ),
     }
 
 
 def _spreads(
     measure: Measure, facts: pd.DataFrame, other: pd.DataFrame | None
-) -> tuple[Spread, Spread, int]:
+) -> tuple[MeasureSpread, MeasureSpread, int]:
     """Return the spread of a measure, that of the difference to another model, and paired facts."""
     columns = list(measure.columns)
     one = facts.dropna(subset=columns)
     strata = one.get("stratum", one["relation"])
-    found = spread(one[columns].astype(float), measure.statistic, strata)
+    found = measure_spread(one[columns].astype(float), measure.statistic, strata)
     if other is None:
         return found, found._replace(sd=found.sd * np.sqrt(2)), 0
     both = one.merge(other.dropna(subset=columns), on="item", suffixes=("", "_other"))
@@ -137,24 +154,24 @@ def _spreads(
 
     return (
         found,
-        spread(values, apart, both.get("stratum", both["relation"])),
+        measure_spread(values, apart, both.get("stratum", both["relation"])),
         len(both),
     )
 
 
-def spread(
+def measure_spread(
     values: npt.ArrayLike,
     statistic: Statistic = mean,
     strata: npt.ArrayLike | None = None,
-) -> Spread:
+) -> MeasureSpread:
     """Return the spread of the jackknife's influences: n - 1 times what leaving a fact out takes.
 
-    >>> found = spread([1.0, 0.0] * 10)
+    >>> found = measure_spread([1.0, 0.0] * 10)
     >>> round(found.sd, 3), found.n, found.strata
     (0.513, 20, 1)
     """
-    table = as_table(values)
-    layers = pooled(np.zeros(len(table)) if strata is None else strata)
+    table = as_matrix(values)
+    layers = pooled_strata(np.zeros(len(table)) if strata is None else strata)
     names, places = np.unique(layers, return_inverse=True)
     freedom = len(table) - len(names)
     if freedom < 2:
@@ -171,15 +188,15 @@ def spread(
         raise UserError(
             "These facts are all alike, so they show no spread to plan from."
         )
-    return Spread(float(sd), len(table), len(names))
+    return MeasureSpread(float(sd), len(table), len(names))
 
 
-def reworded(
-    whole: Spread, half: Spread, asked: int, asked_half: int, wanted: int
-) -> Spread:
+def spread_with_wordings(
+    whole: MeasureSpread, half: MeasureSpread, asked: int, asked_half: int, wanted: int
+) -> MeasureSpread:
     """Return the spread if each fact were asked in more or fewer wordings, or samples.
 
-    >>> found = reworded(Spread(0.5**0.5, 20, 1), Spread(0.75**0.5, 20, 1), 4, 2, 16)
+    >>> found = spread_with_wordings(MeasureSpread(0.5**0.5, 20, 1), MeasureSpread(0.75**0.5, 20, 1), 4, 2, 16)
     >>> round(found.sd**2, 6)
     0.3125
     """
@@ -189,10 +206,12 @@ def reworded(
     return whole._replace(sd=float(np.sqrt(variance)))
 
 
-def reach(found: Spread, n: npt.ArrayLike, shares: tuple[float, float]) -> np.ndarray:
+def standard_error_times_quantiles(
+    found: MeasureSpread, n: npt.ArrayLike, shares: tuple[float, float]
+) -> np.ndarray:
     """Return the standard error with n facts times the sum of Student's quantiles of two shares.
 
-    >>> round(float(reach(Spread(0.5, 20, 1), 100, WIDTH)), 3)
+    >>> round(float(standard_error_times_quantiles(MeasureSpread(0.5, 20, 1), 100, WIDTH_QUANTILES)), 3)
     0.198
     """
     n = np.asarray(n, dtype=float)
@@ -201,27 +220,31 @@ def reach(found: Spread, n: npt.ArrayLike, shares: tuple[float, float]) -> np.nd
     return sum(quantile * found.sd / np.sqrt(n) for quantile in quantiles)
 
 
-def fewest(found: Spread, wanted: float, shares: tuple[float, float]) -> float:
-    """Return the fewest facts for which :func:`reach` is at most what is wanted.
+def fewest_facts_needed(
+    found: MeasureSpread, wanted: float, shares: tuple[float, float]
+) -> float:
+    """Return the fewest facts for which :func:`standard_error_times_quantiles` is at most what is wanted.
 
-    >>> fewest(Spread(0.5, 20, 1), 0.1, WIDTH), fewest(Spread(0.7, 20, 1), 0.1, DIFFERENCE)
+    >>> fewest_facts_needed(MeasureSpread(0.5, 20, 1), 0.1, WIDTH_QUANTILES), fewest_facts_needed(MeasureSpread(0.7, 20, 1), 0.1, DIFFERENCE_QUANTILES)
     (387.0, 387.0)
     """
-    n = np.arange(found.strata + 1, MOST + 1)
-    enough = np.flatnonzero(reach(found, n, shares) <= wanted)
+    n = np.arange(found.strata + 1, MOST_FACTS + 1)
+    enough = np.flatnonzero(standard_error_times_quantiles(found, n, shares) <= wanted)
     return float(n[enough[0]]) if len(enough) else float("inf")
 
 
-def _tables(place: str | Path) -> dict[str, Asked]:
+def _tables(place: str | Path) -> dict[str, StudyFacts]:
     """Return each study's facts, of a folder of runs or of an archive that holds."""
-    found = shared(place)
+    found = shared_runs(place)
     tables = {}
     for name, run in found.record["runs"].items():
-        answers = table(found.files[run["answers"]["file"]], "it")
-        facts = record.facts(name, run["parameters"], answers)
+        answers = read_parquet_table(found.files[run["answers"]["file"]], "it")
+        facts = record.facts_from_answers(name, run["parameters"], answers)
         half = member(STUDIES[name], "halves")(answers)
         facts_of_half = None
         if half.answers is not None:
-            facts_of_half = record.facts(name, run["parameters"], half.answers)
-        tables[name] = Asked(facts, facts_of_half, half.n, half.n_half)
+            facts_of_half = record.facts_from_answers(
+                name, run["parameters"], half.answers
+            )
+        tables[name] = StudyFacts(facts, facts_of_half, half.n, half.n_half)
     return tables

@@ -12,19 +12,28 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from helpers import UserError, explained, stats
-from helpers.io.files import table
+from helpers import UserError, reraise_as_user_error, stats
+from helpers.io.files import read_parquet_table
 from helpers.models import server_address
-from helpers.models.checkpoints import HUB_ID, bundled
+from helpers.models.checkpoints import HUB_ID_PATTERN, bundled_models
 from helpers.prompts import labels
 from helpers.runs import store
-from helpers.studies import STUDIES, Measure, fitting
+from helpers.studies import STUDIES, Measure, settings_for_function
 
-FORMAT = 1  # of archives: raise it with every change that older versions cannot read
+ARCHIVE_FORMAT_VERSION = (
+    1  # of archives: raise it with every change that older versions cannot read
+)
 # In all of its runs.
-SAME = ("revision", "weights_sha", "files_sha", "architecture", "kind", "n_parameters")
-ASKED = ("prompt_format", "dtype", "quantization")
-KEPT = (
+SHARED_MODEL_FIELDS = (
+    "revision",
+    "weights_sha",
+    "files_sha",
+    "architecture",
+    "kind",
+    "n_parameters",
+)
+RUN_MODEL_FIELDS = ("prompt_format", "dtype", "quantization")
+RUN_FIELDS = (
     "seed",
     "versions",
     "commit",
@@ -33,14 +42,14 @@ KEPT = (
     "peak_memory_mib",
     "finished",
 )
-DATASET = ("title", "version", "licence", "checksum", "rows")
-PLACES = {"model", "run_dir", "runs_dir"}  # settings that say where, not what
+DATASET_FIELDS = ("title", "version", "licence", "checksum", "rows")
+PLACE_SETTINGS = {"model", "run_dir", "runs_dir"}  # settings that say where, not what
 
 
 Record = dict[str, Any]  # what JSON calls an object
 
 
-class Shared(NamedTuple):
+class SharedRuns(NamedTuple):
     """A record of a model's runs, and the files of answers that it names."""
 
     record: Record
@@ -49,13 +58,13 @@ class Shared(NamedTuple):
     def answers(self, study: str, where: str = "it") -> pd.DataFrame:
         """Return a study's answers, of older runs with the columns that they lack."""
         file = self.record["runs"][study]["answers"]["file"]
-        return labels.add_columns(table(self.files[file], where))
+        return labels.add_columns(read_parquet_table(self.files[file], where))
 
 
-def describe(folder: str | Path) -> Shared:
+def describe_runs(folder: str | Path) -> SharedRuns:
     """Return what is made public of a model's runs, its measures computed from the answers."""
     folder = Path(folder)
-    record: Record = {"format": FORMAT, "model": None, "runs": {}}
+    record: Record = {"format": ARCHIVE_FORMAT_VERSION, "model": None, "runs": {}}
     files = {}
     for place in _places(folder):
         manifest = _manifest(place)
@@ -67,13 +76,13 @@ def describe(folder: str | Path) -> Shared:
             )
         file = f"{name}/answers.parquet"
         stream = io.BytesIO()  # the same bytes whenever it is written
-        told = pa.Table.from_pandas(store.answers(place), preserve_index=False)
+        told = pa.Table.from_pandas(store.load_answers(place), preserve_index=False)
         written = {"compression": "zstd", "write_page_checksum": True}
         pq.write_table(told.replace_schema_metadata(), stream, **written)
         files[file] = stream.getvalue()
-        answers = table(files[file], file)
+        answers = read_parquet_table(files[file], file)
         told = store.settings_of_run(manifest)
-        given = {k: _public(v) for k, v in told.items() if k not in PLACES}
+        given = {k: _public(v) for k, v in told.items() if k not in PLACE_SETTINGS}
         work = manifest.get("work") or {}
         record["model"] = model
         record["runs"][name] = {
@@ -83,30 +92,32 @@ def describe(folder: str | Path) -> Shared:
                 "rows": len(answers),
             },
             "parameters": given,
-            "model": {key: manifest["model"].get(key) for key in ASKED},
+            "model": {key: manifest["model"].get(key) for key in RUN_MODEL_FIELDS},
             "dataset": {
                 "name": _public(manifest["dataset"]["name"]),
-                **{key: manifest["dataset"].get(key) for key in DATASET},
+                **{key: manifest["dataset"].get(key) for key in DATASET_FIELDS},
             },
-            **{key: manifest.get(key) for key in KEPT},
+            **{key: manifest.get(key) for key in RUN_FIELDS},
             "versions": {
                 **(manifest.get("versions") or {}),
-                "intervals": stats.VERSION,
+                "intervals": stats.INTERVALS_VERSION,
             },
             "cost": {"prompts": work.get("probes"), "tokens": work.get("tokens")},
-            "measures": measures(name, given, answers),
+            "measures": measures_from_answers(name, given, answers),
         }
-    return Shared(record, files)
+    return SharedRuns(record, files)
 
 
-def measures(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
+def measures_from_answers(
+    name: str, given: Record, answers: pd.DataFrame
+) -> list[Record]:
     """Compute a study's measures of all facts from the answers, as its summary does."""
     study = STUDIES[name]
     draws = {
         "n_resamples": given.get("n_bootstrap", 1000),
         "seed": given.get("seed") or 0,
     }
-    found = study.summary(facts(name, given, answers), **draws).head(
+    found = study.summary(facts_from_answers(name, given, answers), **draws).head(
         len(study.MEASURES)
     )
     return [
@@ -123,13 +134,13 @@ def measured(name: str, run: Record) -> Iterator[tuple[Measure, Record]]:
             yield measure, reported[measure.name]
 
 
-def facts(name: str, given: Record, answers: pd.DataFrame) -> pd.DataFrame:
+def facts_from_answers(name: str, given: Record, answers: pd.DataFrame) -> pd.DataFrame:
     """Return a study's table of facts, from its answers and settings."""
     study = STUDIES[name]
-    return study.facts(answers, **fitting(study.facts, given))
+    return study.facts(answers, **settings_for_function(study.facts, given))
 
 
-def file_name(record: Record) -> str:
+def record_file_name(record: Record) -> str:
     """Return what the files that are made of a record are called, without an ending."""
     name = record["model"]["name"].replace("/", "--")
     return re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "model"
@@ -155,8 +166,10 @@ def _places(folder: Path) -> list[Path]:
 
 
 def _manifest(folder: Path) -> Record:
-    with explained(f"{folder / 'run.json'} is damaged", "run the chapter again"):
-        found = store.manifest(folder)
+    with reraise_as_user_error(
+        f"{folder / 'run.json'} is damaged", "run the chapter again"
+    ):
+        found = store.load_manifest(folder)
         chapter, *_ = found["chapter"], found["model"]["name"], found["dataset"]["name"]
         dict(found["parameters"])
     if chapter not in STUDIES:
@@ -170,15 +183,18 @@ def _model(described: Record) -> Record:
     """Return what all runs of one model say of it, without the folder or server that it is in."""
     name = described["name"]
     if "server" in described:
-        origin, name = "server", _public(server_address.parse(name).model)
-    elif name in bundled():
+        origin, name = (
+            "server",
+            _public(server_address.parse_server_address(name).model),
+        )
+    elif name in bundled_models():
         origin = "bundled"
     else:
         origin = "hub" if described.get("revision") else "folder"
         name = name if origin == "hub" else _last(name)
     base = described.get("base")
     found = {"name": name, "origin": origin, "base": base and _last(base)}
-    return found | {key: described.get(key) for key in SAME}
+    return found | {key: described.get(key) for key in SHARED_MODEL_FIELDS}
 
 
 def _public(value: Any) -> Any:
@@ -198,7 +214,7 @@ def _public(value: Any) -> Any:
         if parts.fragment:  # a model on a server
             return _public(parts.fragment)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
-    return value if HUB_ID.fullmatch(value.partition("@")[0]) else _last(value)
+    return value if HUB_ID_PATTERN.fullmatch(value.partition("@")[0]) else _last(value)
 
 
 def _last(path: str) -> str:

@@ -8,44 +8,49 @@ from typing import Any
 import jinja2
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from helpers import printable, writing
-from helpers.exchange.record import Record, file_name, measured
+from helpers import printable_line, reraise_failed_write
+from helpers.exchange.record import Record, measured, record_file_name
 from helpers.stats.results import interval
-from helpers.studies import STUDIES, Measure, settings
+from helpers.studies import STUDIES, Measure, default_settings
 
-TEMPLATES = Path(__file__).parent
-ORIGINS = {"bundled": "the book's own models", "hub": "the Hugging Face hub"}
-ORIGINS |= {"folder": "a folder", "server": "a server"}
-ALSO = ("prompt_format", "dtype", "seed", "n_bootstrap")  # settings of all studies
+TEMPLATES_FOLDER = Path(__file__).parent
+ORIGIN_NAMES = {"bundled": "the book's own models", "hub": "the Hugging Face hub"}
+ORIGIN_NAMES |= {"folder": "a folder", "server": "a server"}
+COMMON_SETTINGS = (
+    "prompt_format",
+    "dtype",
+    "seed",
+    "n_bootstrap",
+)  # settings of all studies
 
 
-def write(record: Record, folder: str | Path) -> list[Path]:
-    """Write the card of a record (`helpers.exchange.describe`) and return its two files."""
+def write_report_card(record: Record, folder: str | Path) -> list[Path]:
+    """Write the card of a record (`helpers.exchange.describe_runs`) and return its two files."""
     page = _page(record)
     metadata = ModelCardData(
-        model_name=page["name"], eval_results=results(record) or None
+        model_name=page["name"], eval_results=hub_evaluation_results(record) or None
     )
     text = f"---\n{metadata.to_yaml()}\n---\n\n{_rendered('card.md.jinja', page, _markdown)}\n"
     texts = {
         "md": str(ModelCard(text)),
         "html": _rendered("card.html.jinja", page, _html),
     }
-    paths = [Path(folder) / f"{file_name(record)}.{ending}" for ending in texts]
-    with writing(paths[0], "give another --folder"):
+    paths = [Path(folder) / f"{record_file_name(record)}.{ending}" for ending in texts]
+    with reraise_failed_write(paths[0], "give another --folder"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, texts.values()):
             path.write_text(text, encoding="utf-8")
     return paths
 
 
-def results(record: Record) -> list[EvalResult]:
+def hub_evaluation_results(record: Record) -> list[EvalResult]:
     """Return the measures as the hub's metadata have them, without those that are undefined."""
     return [
         EvalResult(
             task_type="text-generation",
             task_name=_title(name),
-            dataset_type=printable(run["dataset"]["name"]),
-            dataset_name=printable(
+            dataset_type=printable_line(run["dataset"]["name"]),
+            dataset_name=printable_line(
                 run["dataset"].get("title") or run["dataset"]["name"]
             ),
             dataset_config=name,
@@ -72,7 +77,7 @@ def _page(record: Record) -> Record:
     model, runs = record["model"], record["runs"]
     size = model.get("n_parameters")
     about = {
-        "from": ORIGINS[model["origin"]],
+        "from": ORIGIN_NAMES[model["origin"]],
         "revision": model["revision"],
         "adapter of": model.get("base"),
         "architecture": model.get("architecture"),
@@ -94,7 +99,7 @@ def _page(record: Record) -> Record:
             run["dataset"]["checksum"] or "none"
         )
     return {
-        "name": printable(model["name"]),
+        "name": printable_line(model["name"]),
         "about": {key: value for key, value in about.items() if value},
         "studies": [_study(name, runs[name]) for name in STUDIES if name in runs],
         "missing": [_title(name) for name in STUDIES if name not in runs],
@@ -108,7 +113,7 @@ def _page(record: Record) -> Record:
 
 def _study(name: str, run: Record) -> Record:
     given = run["parameters"] | {k: v for k, v in run["model"].items() if v}
-    taken = dict.fromkeys([*settings(STUDIES[name]), *ALSO])
+    taken = dict.fromkeys([*default_settings(STUDIES[name]), *COMMON_SETTINGS])
     cost, memory = run["cost"], (run.get("peak_memory_mib") or {}).values()
     counts = [
         f"{cost[what]:,} {what}"
@@ -167,7 +172,7 @@ def _title(name: str) -> str:
 
 def _rendered(template: str, page: Record, escaped: Any) -> str:
     """Fill a template in; all that is put into it goes through `escaped`."""
-    loader, strict = jinja2.FileSystemLoader(TEMPLATES), jinja2.StrictUndefined
+    loader, strict = jinja2.FileSystemLoader(TEMPLATES_FOLDER), jinja2.StrictUndefined
     blocks = {"trim_blocks": True, "lstrip_blocks": True}
     environment = jinja2.Environment(
         loader=loader, finalize=escaped, undefined=strict, **blocks
@@ -176,7 +181,7 @@ def _rendered(template: str, page: Record, escaped: Any) -> str:
 
 
 def _html(value: object) -> str:
-    return html.escape(printable(value))
+    return html.escape(printable_line(value))
 
 
 def _markdown(value: object) -> str:
@@ -185,4 +190,4 @@ def _markdown(value: object) -> str:
     >>> _markdown("<b> n_facts | [x](y)")
     '\\<b\\> n\\_facts \\| \\[x\\](y)'
     """
-    return re.sub(r"([\\`*_{}\[\]<>#|~$&!])", r"\\\1", printable(value))
+    return re.sub(r"([\\`*_{}\[\]<>#|~$&!])", r"\\\1", printable_line(value))

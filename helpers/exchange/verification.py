@@ -13,16 +13,16 @@ from typing import NamedTuple
 import jsonschema
 import pandas as pd
 
-from helpers import UserError, datasets, first_line, printable, stats
+from helpers import UserError, datasets, first_line_of_error, printable_line, stats
 from helpers.exchange import archive, record
-from helpers.exchange.record import FORMAT, Record, Shared
+from helpers.exchange.record import ARCHIVE_FORMAT_VERSION, Record, SharedRuns
 from helpers.studies import STUDIES, member
 
-SCHEMA = Path(__file__).with_name("schema.json")
-CLOSE = 1e-9  # sums may be taken in another order on another machine
+SCHEMA_FILE = Path(__file__).with_name("schema.json")
+MEASURE_TOLERANCE = 1e-9  # sums may be taken in another order on another machine
 
 
-class Verified(NamedTuple):
+class VerifiedRun(NamedTuple):
     """A run that was checked: its study, how many answers it rests on, how many measures hold.
 
     ``added`` are the study's measures that the archive lacks, computed from its answers:
@@ -35,41 +35,45 @@ class Verified(NamedTuple):
     added: tuple[str, ...] = ()
 
 
-def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
+def verify_archive(path: str | Path) -> tuple[SharedRuns, list[VerifiedRun]]:
     """Return what is in an archive and what of it was verified."""
     try:
         if Path(path).name.startswith("."):  # no glob of a shell would have shown it
             raise UserError("its name begins with a dot")
-        shared = archive.read(path)
+        shared = archive.read_archive(path)
         _form(shared)
         return shared, [_run(shared, name) for name in shared.record["runs"]]
     except UserError as error:
-        reason = printable(str(error).rstrip("."))
+        reason = printable_line(str(error).rstrip("."))
         raise UserError(
-            f"{printable(Path(path).name)} is refused: {reason}."
+            f"{printable_line(Path(path).name)} is refused: {reason}."
         ) from error
 
 
-def shared(place: str | Path) -> Shared:
+def shared_runs(place: str | Path) -> SharedRuns:
     """Return what is public of a folder of runs, or what is in an archive that holds."""
-    return verify(place)[0] if Path(place).is_file() else record.describe(place)
+    return (
+        verify_archive(place)[0]
+        if Path(place).is_file()
+        else record.describe_runs(place)
+    )
 
 
-def _form(shared: Shared) -> None:
+def _form(shared: SharedRuns) -> None:
     """Compare the manifest with the schema, and the files with the manifest."""
     found = shared.record.get("format") if isinstance(shared.record, dict) else None
-    if found != FORMAT and isinstance(found, int):
+    if found != ARCHIVE_FORMAT_VERSION and isinstance(found, int):
         raise UserError(
-            f"it is of format {found}, and this version of the package reads {FORMAT}"
+            f"it is of format {found}, and this version of the package reads {ARCHIVE_FORMAT_VERSION}"
         )
     schema = jsonschema.Draft202012Validator(
-        json.loads(SCHEMA.read_text(encoding="utf-8"))
+        json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     )
     if wrong := jsonschema.exceptions.best_match(schema.iter_errors(shared.record)):
         place = "/".join(map(str, wrong.absolute_path)) or "its top"
         said = wrong.message if len(wrong.message) < 160 else f"{wrong.message[:160]}…"
         raise UserError(f"its manifest does not fit the schema at {place}: {said}")
-    if shared.record["checksum"] != archive.checksum(shared.record):
+    if shared.record["checksum"] != archive.checksum_of_record(shared.record):
         raise UserError(
             "its manifest was edited after it was packed: its checksum is another's"
         )
@@ -92,7 +96,7 @@ def _form(shared: Shared) -> None:
             )
 
 
-def _run(shared: Shared, name: str) -> Verified:
+def _run(shared: SharedRuns, name: str) -> VerifiedRun:
     """Compare what the manifest says of one run with its answers."""
     run = shared.record["runs"][name]
     try:
@@ -105,17 +109,17 @@ def _run(shared: Shared, name: str) -> Verified:
             raise UserError("its manifest gives two seeds")
         _settings(name, run, shared.record["model"], answers)
         _names(name, run["measures"])
-        found = record.measures(name, run["parameters"], answers)
-        same = (run["versions"] or {}).get("intervals") == stats.VERSION
+        found = record.measures_from_answers(name, run["parameters"], answers)
+        same = (run["versions"] or {}).get("intervals") == stats.INTERVALS_VERSION
         added = _compare(run["measures"], found, () if same else ("low", "high"))
         run["measures"] = found  # what is shown has the measures and intervals of today
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
     except Exception as error:  # a table that is not a study's may fail in any way
         raise UserError(
-            f"{name}: its answers cannot be measured ({type(error).__name__} {first_line(error)})"
+            f"{name}: its answers cannot be measured ({type(error).__name__} {first_line_of_error(error)})"
         ) from error
-    return Verified(name, len(answers), len(found) - len(added), added)
+    return VerifiedRun(name, len(answers), len(found) - len(added), added)
 
 
 def _names(name: str, reported: list[Record]) -> None:
@@ -162,7 +166,9 @@ def _compare(
 
 def _same(one: object, other: object) -> bool:
     if isinstance(one, float | int) and isinstance(other, float | int):
-        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
+        return math.isclose(
+            one, other, rel_tol=MEASURE_TOLERANCE, abs_tol=MEASURE_TOLERANCE
+        )
     return one == other
 
 
@@ -175,20 +181,22 @@ def _figure(value: object) -> str:
 def _settings(name: str, run: Record, model: Record, answers: pd.DataFrame) -> None:
     """Refuse settings that ask for less than is answered, or draw others, or count others right."""
     study, given = STUDIES[name], run["parameters"]
-    if not hasattr(study, "sizes"):
+    if not hasattr(study, "size_settings_of_answers"):
         return
     if "part" in answers:  # of a chapter's run: without the close-ups
         answers = answers[answers["part"] == "lists"]
-    for setting, shown in study.sizes(answers).items():
+    for setting, shown in study.size_settings_of_answers(answers).items():
         told = given.get(setting) or math.inf  # 0 takes all
         if shown > told:
             raise UserError(
                 f"its settings say {setting}={told}, and its answers hold {shown}"
             )
-    if run["dataset"]["checksum"] != datasets.source("atlas")["checksum"]:
+    if run["dataset"]["checksum"] != datasets.source_record("atlas")["checksum"]:
         return
     drawn = set(
-        study.drawn(given, model["name"] if model["origin"] == "bundled" else "")
+        study.items_drawn_by_settings(
+            given, model["name"] if model["origin"] == "bundled" else ""
+        )
     )
     asked = set(answers["item"])
     if drawn != asked:

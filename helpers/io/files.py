@@ -16,17 +16,21 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, explained, first_line
+from helpers import UserError, first_line_of_error, reraise_as_user_error
 
-LARGEST = 2**30  # bytes of a file, and of an archive's members when they are unpacked
-LONGEST = 2**26  # characters of a line, in files that are read line by line
-IN_MEMORY = 4 * 2**30  # bytes that a table may take
-ZSTANDARD = 93  # compression of Inspect's newer archives, which zipfile cannot read
-csv.field_size_limit(LARGEST)  # a cell may be a whole document
+LARGEST_FILE = (
+    2**30
+)  # bytes of a file, and of an archive's members when they are unpacked
+LONGEST_LINE = 2**26  # characters of a line, in files that are read line by line
+LARGEST_TABLE_IN_MEMORY = 4 * 2**30  # bytes that a table may take
+ZSTANDARD_COMPRESSION = (
+    93  # compression of Inspect's newer archives, which zipfile cannot read
+)
+csv.field_size_limit(LARGEST_FILE)  # a cell may be a whole document
 
 
 @contextlib.contextmanager
-def understood(where: Path | str) -> Iterator[None]:
+def reraise_as_malformed_file(where: Path | str) -> Iterator[None]:
     """Turn what fails while a stranger's records are taken apart into one sentence."""
     try:
         yield
@@ -34,20 +38,22 @@ def understood(where: Path | str) -> Iterator[None]:
         raise
     except Exception as error:  # of wrong types and broken archives any
         raise UserError(
-            f"{where} is not in its form ({type(error).__name__}: {first_line(error)}): compare it "
+            f"{where} is not in its form ({type(error).__name__}: {first_line_of_error(error)}): compare it "
             "with the page on data sets, or fetch it anew."
         ) from error
 
 
-def content(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """Return the bytes of a plain file that is not too large."""
     try:
         if path.exists() and not path.is_file():
             raise UserError(
                 f"{path} cannot be read: it is no plain file; name one that is."
             )
-        if path.stat().st_size > LARGEST:
-            raise UserError(f"{path} is larger than {LARGEST >> 20} MB: divide it.")
+        if path.stat().st_size > LARGEST_FILE:
+            raise UserError(
+                f"{path} is larger than {LARGEST_FILE >> 20} MB: divide it."
+            )
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
@@ -55,7 +61,7 @@ def content(path: Path) -> bytes:
 
 def read_text(path: Path, *others: str) -> str:
     """Return a file as text, a byte order mark taken off, in UTF-8 or one of other encodings."""
-    data = content(path)
+    data = read_bytes(path)
     for encoding in ("utf-8-sig", *others):
         with contextlib.suppress(UnicodeDecodeError):
             return data.decode(encoding)
@@ -64,7 +70,7 @@ def read_text(path: Path, *others: str) -> str:
     )
 
 
-def lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[str]:
     """Read a text file line by line, unpacked where it ends in .gz."""
     if path.exists() and not path.is_file():
         raise UserError(
@@ -75,10 +81,10 @@ def lines(path: Path) -> Iterator[str]:
         with unpack(
             path, "rt", encoding="utf-8", errors="replace", newline="\n"
         ) as stream:
-            while line := stream.readline(LONGEST + 1):
-                if len(line) > LONGEST:
+            while line := stream.readline(LONGEST_LINE + 1):
+                if len(line) > LONGEST_LINE:
                     raise UserError(
-                        f"{path} has a line of more than {LONGEST:,} characters."
+                        f"{path} has a line of more than {LONGEST_LINE:,} characters."
                     )
                 yield line
     except (OSError, EOFError, zlib.error) as error:
@@ -87,18 +93,20 @@ def lines(path: Path) -> Iterator[str]:
         ) from None
 
 
-def records(path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+def read_records(path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """Read a file of records, each with its place as ``where``; refuse one without a column."""
     kind = path.suffix.casefold()
     if kind in (".csv", ".tsv"):
-        return csv_rows(path, columns, "\t" if kind == ".tsv" else ",")
+        return read_csv_rows(path, columns, "\t" if kind == ".tsv" else ",")
     if kind == ".jsonl":
-        found = json_lines(path)
+        found = read_json_lines(path)
     else:
         import pyarrow as pa
 
         value = (
-            parse_json(read_text(path), path) if kind == ".json" else table(path, path)
+            parse_json(read_text(path), path)
+            if kind == ".json"
+            else read_parquet_table(path, path)
         )
         if isinstance(value, pd.DataFrame):
             value = pa.Table.from_pandas(value, preserve_index=False).to_pylist()
@@ -109,11 +117,11 @@ def records(path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
             {**row, "where": f"{path}, record {n}"} for n, row in enumerate(found, 1)
         ]
     for row in found:
-        need(row, columns, row["where"])
+        check_keys(row, columns, row["where"])
     return found
 
 
-def csv_rows(
+def read_csv_rows(
     path: Path,
     columns: tuple[str, ...] = (),
     separator: str = ",",
@@ -146,7 +154,7 @@ def csv_rows(
     return rows
 
 
-def json_lines(path: Path) -> list[dict[str, Any]]:
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """Read one JSON object a line, with its place under ``"where"``; refuse a line that is none."""
     found = []
     for number, line in enumerate(read_text(path).split("\n"), 1):
@@ -173,7 +181,7 @@ def parse_json(text: str, where: Path | str) -> Any:
         ) from None
     except (ValueError, RecursionError) as error:  # endless digits, a thousand brackets
         raise UserError(
-            f"{where} cannot be read as JSON ({first_line(error)})."
+            f"{where} cannot be read as JSON ({first_line_of_error(error)})."
         ) from None
 
 
@@ -187,7 +195,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def literal(cell: str) -> Any:
+def parse_python_literal(cell: str) -> Any:
     """Return what a cell says in Python's spelling of values; None where it is none."""
     try:
         return ast.literal_eval(cell)
@@ -195,15 +203,15 @@ def literal(cell: str) -> Any:
         return None
 
 
-def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
+def read_parquet_table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
     """Read a Parquet file, or the bytes of one, if it fits into memory."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    data = content(data) if isinstance(data, Path) else data
+    data = read_bytes(data) if isinstance(data, Path) else data
     options = {"page_checksum_verification": True}
     broken = (OSError, ValueError, MemoryError, pa.ArrowException)
-    with explained(
+    with reraise_as_user_error(
         f"{where} cannot be read as a table", "write or fetch it anew", *broken
     ):
         # A value is held once and may be named a billion times: counted before it is
@@ -223,7 +231,7 @@ def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
         if any(column.physical_type == "FIXED_LEN_BYTE_ARRAY" for column in columns):
             raise UserError(f"{where} holds bytes, and should hold texts and numbers.")
         size = 8 * sum(column.num_values for column in columns)
-        if size <= IN_MEMORY:
+        if size <= LARGEST_TABLE_IN_MEMORY:
             texts = {
                 c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY"
             }
@@ -231,8 +239,10 @@ def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
                 io.BytesIO(data), read_dictionary=sorted(texts), **options
             )
             size = sum(map(_size, short.columns))
-        if size > IN_MEMORY:
-            raise UserError(f"{where} takes more than {IN_MEMORY >> 30} GB of memory.")
+        if size > LARGEST_TABLE_IN_MEMORY:
+            raise UserError(
+                f"{where} takes more than {LARGEST_TABLE_IN_MEMORY >> 30} GB of memory."
+            )
         return (
             pq.read_table(io.BytesIO(data), **options)
             .replace_schema_metadata()
@@ -256,14 +266,17 @@ def _size(column: Any) -> int:
     return total
 
 
-def unpacked(path: Path, wanted: str) -> dict[str, str]:
+def read_zip_texts(path: Path, wanted: str) -> dict[str, str]:
     """Return as texts the members of a zip archive whose names begin as a pattern says."""
     found: dict[str, str] = {}
-    with understood(path), zipfile.ZipFile(io.BytesIO(content(path))) as archive:
+    with (
+        reraise_as_malformed_file(path),
+        zipfile.ZipFile(io.BytesIO(read_bytes(path))) as archive,
+    ):
         infos = [info for info in archive.infolist() if re.match(wanted, info.filename)]
         if len({info.filename for info in infos}) < len(infos):
             raise UserError(f"{path} holds a file twice: write the archive anew.")
-        left = LARGEST
+        left = LARGEST_FILE
         for info in infos:
             data = bytearray()
             stream = _member(archive, info)
@@ -273,7 +286,7 @@ def unpacked(path: Path, wanted: str) -> dict[str, str]:
                 data += block
                 if len(data) > left:
                     raise UserError(
-                        f"{path} holds more than {LARGEST >> 20} MB: divide it."
+                        f"{path} holds more than {LARGEST_FILE >> 20} MB: divide it."
                     )
             left -= len(data)
             found[info.filename] = data.decode("utf-8")
@@ -282,7 +295,7 @@ def unpacked(path: Path, wanted: str) -> dict[str, str]:
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
     """Return the stream of one file of an archive, by pyarrow where it is packed by zstandard."""
-    if info.compress_type != ZSTANDARD:
+    if info.compress_type != ZSTANDARD_COMPRESSION:
         return archive.open(info)
     import pyarrow as pa
 
@@ -294,7 +307,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
     return pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
 
 
-def need(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
+def check_keys(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
     """Refuse a record that lacks a key."""
     if missing := [key for key in keys if key not in row]:
         raise UserError(f"{where} lacks {', '.join(missing)}.")

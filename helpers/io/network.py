@@ -9,24 +9,32 @@ from urllib.request import getproxies
 
 from helpers import UserError
 
-TRIES = 3
+MOST_TRIES = 3
 FIRST_WAIT = 1.0  # seconds before the second try; the third comes after twice as many
 LONGEST_WAIT = 20.0
 # Answers of a server that another try may mend: too slow, too early, too many, or its
 # own fault.
-PASSING = {408, 425, 429, 500, 502, 503, 504}
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+TRANSIENT_STATUSES = {408, 425, 429, 500, 502, 503, 504}
+DISK_FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+ACCESS_DENIED_ERRORS = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.EEXIST,
+}
 
-SECRET = re.compile(
+SECRET_ADDRESS_PATTERN = re.compile(
     r"(?i)https?://(?:[^/?#\s]*@|.*[?&][\w-]*(?:token|key|secret|passw|sig|auth(?!or))[\w-]*=)"
 )
 
 T = TypeVar("T")
-Origin = Callable[[BaseException], BaseException]  # what an error came from
+ErrorCause = Callable[[BaseException], BaseException]  # what an error came from
 
 
-def tried(work: Callable[[], T], what: str, origin: Origin = lambda error: error) -> T:
+def download_with_retries(
+    work: Callable[[], T], what: str, origin: ErrorCause = lambda error: error
+) -> T:
     """Return what a download returns, tried again where that may mend a failure, and soon."""
     import tenacity
 
@@ -35,21 +43,26 @@ def tried(work: Callable[[], T], what: str, origin: Origin = lambda error: error
 
     def wait(state: tenacity.RetryCallState) -> float:
         backoff = FIRST_WAIT * 2 ** (state.attempt_number - 1)
-        return max(backoff, after(getattr(failed(state), "response", None)))
+        return max(
+            backoff, retry_after_seconds(getattr(failed(state), "response", None))
+        )
 
     def say(state: tenacity.RetryCallState) -> None:
-        wrong, _ = failure(failed(state))
+        wrong, _ = failure_and_remedy(failed(state))
         wait = f"trying again in {state.upcoming_sleep:.0f} s"
         print(f"Fetching {what}: {wrong}; {wait}", file=sys.stderr)
 
     def passing(error: BaseException) -> bool:
         if status := _status(error := origin(error)):
-            return status in PASSING and after(error.response) <= LONGEST_WAIT
-        return lost(error)
+            return (
+                status in TRANSIENT_STATUSES
+                and retry_after_seconds(error.response) <= LONGEST_WAIT
+            )
+        return is_connection_lost(error)
 
     tries = tenacity.Retrying(
         retry=tenacity.retry_if_exception(passing),
-        stop=tenacity.stop_after_attempt(TRIES),
+        stop=tenacity.stop_after_attempt(MOST_TRIES),
         wait=wait,
         before_sleep=say,
         reraise=True,
@@ -57,9 +70,9 @@ def tried(work: Callable[[], T], what: str, origin: Origin = lambda error: error
     return tries(work)
 
 
-def public(text: str) -> str:
+def check_for_secrets(text: str) -> str:
     """Return a text; refuse an address with a secret in it, which runs would keep."""
-    if SECRET.match(text):
+    if SECRET_ADDRESS_PATTERN.match(text):
         raise UserError(
             "An address holds a password or a token, and runs would keep it: fetch the file and "
             "give its path, or put user and password into ~/.netrc."
@@ -67,7 +80,7 @@ def public(text: str) -> str:
     return text
 
 
-def failure(error: BaseException) -> tuple[str, str]:
+def failure_and_remedy(error: BaseException) -> tuple[str, str]:
     """Return what is wrong and what to do, of an error of httpx2, of requests or of the disk."""
     status, kind = _status(error), type(error).__name__
     if status in (401, 403):
@@ -76,17 +89,17 @@ def failure(error: BaseException) -> tuple[str, str]:
             "ask its owner for access",
         )
     if status == 429:
-        wait = after(error.response)
+        wait = retry_after_seconds(error.response)
         wish = f"wait {wait:g} seconds" if wait else "wait some minutes"
         return "it has been asked too often from here (status 429)", wish
-    if status in PASSING or (status or 0) >= 500:
+    if status in TRANSIENT_STATUSES or (status or 0) >= 500:
         return f"the server is out of order (status {status})", "wait a while"
     if status:
         return f"it is not there (status {status})", "check the spelling"
     code = getattr(error, "errno", None)
-    if code in FULL:
+    if code in DISK_FULL_ERRORS:
         return f"the disk is full ({error.strerror})", "free some room"
-    if code in CLOSED:
+    if code in ACCESS_DENIED_ERRORS:
         return (
             f"{error.filename} cannot be written ({error.strerror})",
             "free that folder",
@@ -101,7 +114,7 @@ def failure(error: BaseException) -> tuple[str, str]:
             f"the certificate is not trusted here ({kind})",
             "name your network's certificates in SSL_CERT_FILE and REQUESTS_CA_BUNDLE",
         )
-    if lost(error):
+    if is_connection_lost(error):
         proxy = (
             ", correct HTTPS_PROXY and HTTP_PROXY if they are wrong"
             if getproxies()
@@ -114,13 +127,13 @@ def failure(error: BaseException) -> tuple[str, str]:
     return f"{said} ({kind})" if said else kind, "check your network"
 
 
-def after(answer: Any) -> float:
+def retry_after_seconds(answer: Any) -> float:
     """Return the seconds that a server wants to be left alone; 0 where it does not say."""
     text = "" if answer is None else answer.headers.get("retry-after", "")
     return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 0.0
 
 
-def lost(error: BaseException) -> bool:
+def is_connection_lost(error: BaseException) -> bool:
     """Tell whether a connection was not made, was cut, or was silent for too long."""
     import httpx2
     import requests

@@ -7,14 +7,14 @@ from pathlib import Path
 CACHE_NAME = "what-language-models-know"
 
 
-def cache(name: str) -> Path:
+def cache_folder(name: str) -> Path:
     """Return a folder of the user's cache, which may not be there yet."""
     import pooch
 
     return pooch.os_cache(CACHE_NAME) / name
 
 
-def checksum(paths: Iterable[Path]) -> str:
+def checksum_of_files(paths: Iterable[Path]) -> str:
     """Return the SHA-256 (hex) over the bytes of files, one after the other."""
     digest = hashlib.sha256()
     for path in paths:

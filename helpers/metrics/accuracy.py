@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import check_columns
-from helpers.metrics.choices import likeliest
-from helpers.metrics.matching import RULES, rule_of
+from helpers.metrics.choices import likeliest_options
+from helpers.metrics.matching import MATCH_RULES, match_rule
 
 
 def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
@@ -19,30 +19,32 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     >>> mark_texts(texts).right.tolist()
     [True, False]
     """
-    matches = rule_of(rule)
+    matches = match_rule(rule)
     check_columns(texts, ("text", "object"), "texts")
     return texts.assign(
         right=[matches(*pair) for pair in zip(texts["text"], texts["object"])]
     )
 
 
-def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
+def accuracy_and_coverage_by_rule(
+    texts: pd.DataFrame, aligned: pd.Series
+) -> pd.DataFrame:
     """Set accuracy (without the answer said) and coverage (after it) beside each other, by rule."""
     rows = {}
     texts = texts[texts["context"].isin(["none", "right", "wrong"])]
-    for rule in RULES:
+    for rule in MATCH_RULES:
         marked = mark_texts(texts, rule)
         told = marked["context"] == "right"
-        wide = by_fact(marked[~told]).iloc[:, 2:].to_numpy()
+        wide = marks_by_fact_and_prompt(marked[~told]).iloc[:, 2:].to_numpy()
         counted = marked.loc[told, "right"] & marked.loc[told, "item"].map(aligned)
-        rows[rule] = (float(over_prompts(wide)), float(counted.mean()))
+        rows[rule] = (float(accuracy_over_prompts(wide)), float(counted.mean()))
     columns = ["accuracy", "coverage"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(
         "rule"
     )
 
 
-def mark_echoes(
+def mark_echoed_wrong_words(
     texts: pd.DataFrame, facts: pd.DataFrame, rule: str = "exact_match"
 ) -> pd.DataFrame:
     """Keep the answers after a wrong word (``heard``), and mark those that are that very word."""
@@ -69,11 +71,11 @@ def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
         answers, ("item", "variant", "option", "correct", "logprobs"), "answers"
     )
     sums = [float(np.sum(values)) for values in answers["logprobs"]]
-    best = likeliest(answers.assign(logprob=sums), "logprob")
+    best = likeliest_options(answers.assign(logprob=sums), "logprob")
     return best.assign(right=best["correct"].astype(bool))
 
 
-def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
+def accuracy_by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
     """Compute each prompt's accuracy, wrong contexts of a fact averaged first; higher is better."""
     by = ["relation", "kind", "frame", "context"]
     check_columns(marked, ("item", "right", *by), "marks")
@@ -81,7 +83,9 @@ def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
     return facts.groupby(level=by).agg(accuracy="mean", n="size").reset_index()
 
 
-def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
+def marks_by_fact_and_prompt(
+    marked: pd.DataFrame, prompt: str = "variant"
+) -> pd.DataFrame:
     """Spread the marks to one row a fact and one column a prompt; several marks are averaged."""
     check_columns(marked, ("item", "relation", "right", prompt), "marks")
     marked = marked.assign(right=marked["right"].astype(float))
@@ -97,23 +101,23 @@ def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
     return wide[["item", "relation", *wide.columns[2:]]]
 
 
-def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
+def accuracy_over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
     """Reduce a table of marks, one row a fact and one column a prompt, to one number.
 
     Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. By
     section 4.3 the prompts are the R x M combinations of a frame with a wrong word
-    before it (:func:`helpers.prompts.questions`, context ``wrong``); over the R + M
+    before it (:func:`helpers.prompts.question_probes`, context ``wrong``); over the R + M
     prompts of MONITOR the same reductions are other figures. Intervals of ``maximum``,
     ``minimum`` and ``deviation`` want ``centred=True`` in
     :func:`helpers.stats.bootstrap`.
 
     >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])  # two facts, four prompts
-    >>> [float(over_prompts(grid, how)) for how in ("average", "maximum", "minimum", "base")]
+    >>> [float(accuracy_over_prompts(grid, how)) for how in ("average", "maximum", "minimum", "base")]
     [0.5, 1.0, 0.0, 1.0]
-    >>> round(float(over_prompts(grid, "deviation")), 6)  # root of (1/4 + 0 + 0 + 1/4) / 3
+    >>> round(float(accuracy_over_prompts(grid, "deviation")), 6)  # root of (1/4 + 0 + 0 + 1/4) / 3
     0.408248
     """
-    rates = prompt_rates(values)
+    rates = prompt_accuracies(values)
     reductions = {
         "average": lambda: _mean(rates, -1),
         "maximum": lambda: np.fmax.reduce(rates, axis=-1),
@@ -128,27 +132,27 @@ def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
     return reductions[how]()
 
 
-def held_out_gaps(values: np.ndarray) -> np.ndarray:
+def held_out_prompt_gaps(values: np.ndarray) -> np.ndarray:
     """Compare the best prompt with the worst on facts that did not choose them: one gap a fact.
 
     Every second fact chooses the two (the first in a tie), the others compare them, and
     vice versa.
 
-    >>> held_out_gaps(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])).tolist()
+    >>> held_out_prompt_gaps(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])).tolist()
     [1.0, 1.0, 0.0]
     """
     values = np.asarray(values, dtype=float)
     gaps = np.full(len(values), np.nan)
     even = np.arange(len(values)) % 2 == 0
     for half in (even, ~even):
-        rates = prompt_rates(values[~half])
+        rates = prompt_accuracies(values[~half])
         if not np.isnan(rates).all():
             best, worst = np.nanargmax(rates), np.nanargmin(rates)
             gaps[half] = values[half, best] - values[half, worst]
     return gaps
 
 
-def prompt_rates(values: np.ndarray) -> np.ndarray:
+def prompt_accuracies(values: np.ndarray) -> np.ndarray:
     """Compute the accuracy of each prompt over the facts that have it; higher is better."""
     return _mean(np.asarray(values, dtype=float), -2)
 

@@ -10,13 +10,15 @@ import pandas as pd
 from helpers import UserError, check_columns
 from helpers.metrics.accuracy import mark_texts
 
-COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
+ANCHOR_COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
 # Contexts of the paper's prompts, and with the control, in none of its numbers.
 PAPER = ("right", "none", "wrong")
 COMPARED = (*PAPER, "unrelated")
 
 
-def anchors_of(answers: pd.DataFrame, column: str = "logprobs") -> pd.DataFrame:
+def anchor_probabilities(
+    answers: pd.DataFrame, column: str = "logprobs"
+) -> pd.DataFrame:
     """Keep the rows that MONITOR compares, with ``p``, the object's token probabilities."""
     check_columns(
         answers, ("item", "relation", "variant", "context", column), "answers"
@@ -36,13 +38,13 @@ def anchors_of(answers: pd.DataFrame, column: str = "logprobs") -> pd.DataFrame:
     )
 
 
-def column_of(mode: str) -> str:
+def anchor_column(mode: str) -> str:
     """Return the column of answers that holds the anchors of a mode, as ``logprobs``."""
-    if mode not in COLUMNS:
+    if mode not in ANCHOR_COLUMNS:
         raise UserError(
-            f'There is no anchor mode "{mode}"; use {" or ".join(COLUMNS)}.'
+            f'There is no anchor mode "{mode}"; use {" or ".join(ANCHOR_COLUMNS)}.'
         )
-    return COLUMNS[mode]
+    return ANCHOR_COLUMNS[mode]
 
 
 def known_facts(

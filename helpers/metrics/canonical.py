@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from helpers.metrics.matching import normalise
+from helpers.metrics.matching import normalise_text
 
 _UNITS = (
     *(
@@ -73,18 +73,20 @@ _DATES = (
 )
 
 
-def canonical(text: str) -> str:
+def canonical_answer(text: str) -> str:
     """Return the one spelling of an answer; empty if only punctuation is left.
 
-    >>> canonical("The  twenty-one!"), canonical("On December 14, 1972"), canonical("1,250.5 km")
+    >>> canonical_answer("The  twenty-one!"), canonical_answer("On December 14, 1972"), canonical_answer("1,250.5 km")
     ('21', 'on 1972-12-14', '1250 point 5 km')
-    >>> canonical("14 December 1972") == canonical("1972-12-14") == canonical("Dec. 14th, 1972")
+    >>> canonical_answer("14 December 1972") == canonical_answer("1972-12-14") == canonical_answer("Dec. 14th, 1972")
     True
     """
     text = re.sub(r"(?<=\d)\.(?=\d)", " point ", text)
     text = re.sub(r"\b(\d{4})-(\d{2})-(\d{2})\b", _iso, text)
     apart = unicodedata.normalize("NFKD", text)
-    words = normalise("".join(c for c in apart if not unicodedata.combining(c))).split()
+    words = normalise_text(
+        "".join(c for c in apart if not unicodedata.combining(c))
+    ).split()
     plain = " ".join(_figures(words))
     for pattern in _DATES:
         plain = pattern.sub(_date, plain)
@@ -93,14 +95,14 @@ def canonical(text: str) -> str:
 
 def same_answer(text: str, answers: Iterable[str]) -> bool:
     """Say whether a response is one of the true answers or their aliases, in any spelling."""
-    said = canonical(text)
-    return bool(said) and any(said == canonical(answer) for answer in answers)
+    said = canonical_answer(text)
+    return bool(said) and any(said == canonical_answer(answer) for answer in answers)
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Say whether a true answer or alias stands in the response; "not France" passes, too."""
-    said = f" {canonical(text)} "
-    wanted = (canonical(answer) for answer in answers)
+    said = f" {canonical_answer(text)} "
+    wanted = (canonical_answer(answer) for answer in answers)
     return any(answer and f" {answer} " in said for answer in wanted)
 
 

@@ -8,14 +8,14 @@ import pandas as pd
 from helpers import UserError, check_columns
 from helpers.metrics import multiplicity
 
-RULES: dict[str, Callable[[list[float], str], float]] = {
+OPTION_SCORE_RULES: dict[str, Callable[[list[float], str], float]] = {
     "mean": lambda logprobs, text: float(np.mean(logprobs)),
     "sum": lambda logprobs, text: float(np.sum(logprobs)),
     "per_character": lambda logprobs, text: float(np.sum(logprobs)) / len(text.strip()),
 }
 
 
-def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
+def chosen_options(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     """Reduce scored options to the one that the model chooses under each prompt.
 
     The paper chooses by perplexity (``mean``: its logarithm is minus the mean
@@ -25,7 +25,7 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     >>> answers = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1],
     ...     "continuation": [" Rome", " New York"], "correct": [True, False],
     ...     "logprobs": [[-2.0], [-1.9, -0.3]]})
-    >>> [int(choose(answers, rule)["option"][0]) for rule in ("mean", "sum", "per_character")]
+    >>> [int(chosen_options(answers, rule)["option"][0]) for rule in ("mean", "sum", "per_character")]
     [1, 0, 1]
     """
     check_columns(
@@ -33,7 +33,7 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
         ("item", "variant", "option", "continuation", "correct", "logprobs"),
         "answers",
     )
-    score = rule_of(rule)
+    score = option_score_rule(rule)
     sizes = answers.groupby(["item", "variant"], sort=False)["correct"].agg(
         ["size", "sum"]
     )
@@ -45,15 +45,15 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
             raise UserError(f"Item {bad.idxmax()[0]} {what}.")
     scores = [score(*row) for row in zip(answers["logprobs"], answers["continuation"])]
     means = [float(np.mean(values)) for values in answers["logprobs"]]
-    chosen = likeliest(answers.assign(score=scores, logprob=means), "score")
+    chosen = likeliest_options(answers.assign(score=scores, logprob=means), "score")
     return chosen.assign(right=chosen["correct"].astype(bool))
 
 
-def likeliest(answers: pd.DataFrame, score: str) -> pd.DataFrame:
+def likeliest_options(answers: pd.DataFrame, score: str) -> pd.DataFrame:
     """Return the row of the best option under each prompt; in a tie a wrong one's, the lowest.
 
     >>> tied = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1], "p": 0.5})
-    >>> likeliest(tied.assign(correct=[True, False]), "p")["option"].tolist()
+    >>> likeliest_options(tied.assign(correct=[True, False]), "p")["option"].tolist()
     [1]
     """
     prompt = answers.groupby(["item", "variant"], sort=False)
@@ -63,16 +63,16 @@ def likeliest(answers: pd.DataFrame, score: str) -> pd.DataFrame:
     return first.drop(columns="order").reset_index(drop=True)
 
 
-def rule_of(name: str) -> Callable[[list[float], str], float]:
+def option_score_rule(name: str) -> Callable[[list[float], str], float]:
     """Return the rule of that name: log-probabilities and text to a score, higher is likelier."""
-    if name not in RULES:
+    if name not in OPTION_SCORE_RULES:
         raise UserError(
-            f'An option is scored by {", ".join(RULES)}; "{name}" is none of them.'
+            f'An option is scored by {", ".join(OPTION_SCORE_RULES)}; "{name}" is none of them.'
         )
-    return RULES[name]
+    return OPTION_SCORE_RULES[name]
 
 
-def spread(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
+def choices_by_variation(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
     """Spread choices to one row an item and one column a variation, the default prompt first."""
     check_columns(chosen, ("item", "variation", column), "choices")
     wide = chosen.pivot(index="item", columns="variation", values=column)  # noqa: PD010
@@ -92,7 +92,7 @@ def item_scores(
 ) -> pd.DataFrame:
     """Compute everything that multiplicity says of each item, for one kind of variation.
 
-    `chosen` is from :func:`choose`, with ``answer``, the correct option. ``logprob`` is
+    `chosen` is from :func:`chosen_options`, with ``answer``, the correct option. ``logprob`` is
     the chosen option's mean token log-probability averaged over variations,
     ``confidence`` the average of its exponential, which is 1 / perplexity.
 
@@ -102,31 +102,36 @@ def item_scores(
     array([0.667, 0.333, 'randomness'], dtype=object)
     """
     check_columns(chosen, ("relation", "answer"), "choices")
-    options, logprobs = spread(chosen), spread(chosen, "logprob").to_numpy(dtype=float)
+    options, logprobs = (
+        choices_by_variation(chosen),
+        choices_by_variation(chosen, "logprob").to_numpy(dtype=float),
+    )
     about = chosen.drop_duplicates("item").set_index("item").loc[options.index]
     correct, table = about["answer"].to_numpy(), options.to_numpy()
-    right, most = table == correct[:, None], multiplicity.majority(table)
+    right, most = table == correct[:, None], multiplicity.majority_option(table)
     found = pd.DataFrame(
         {"item": options.index, "relation": about["relation"].to_numpy()}
     )
     found["default"] = right[:, 0].astype(float)
     found["accuracy"] = right.mean(axis=1)
-    found["ambiguous"] = multiplicity.ambiguous(table).astype(float)
-    found["ambiguous_binary"] = multiplicity.ambiguous_binary(table, correct).astype(
+    found["ambiguous"] = multiplicity.is_ambiguous(table).astype(float)
+    found["ambiguous_binary"] = multiplicity.is_binary_ambiguous(table, correct).astype(
         float
     )
     found["self_consistency"] = multiplicity.self_consistency(table, replacement)
-    found["entropy"] = multiplicity.entropy(table)
+    found["entropy"] = multiplicity.answer_entropy(table)
     found["majority"], found["majority_right"] = most, most == correct
     found["logprob"] = logprobs.mean(axis=1)
     found["confidence"] = np.exp(logprobs).mean(axis=1)
-    found["class"] = multiplicity.taxonomy(table, correct, tau, replacement, correct_by)
+    found["class"] = multiplicity.taxonomy_classes(
+        table, correct, tau, replacement, correct_by
+    )
     for name in multiplicity.CLASSES:
         found[name] = (found["class"] == name).astype(float)
     return found
 
 
-def halves(
+def scores_on_even_and_odd_prompts(
     chosen: pd.DataFrame,
     tau: float = multiplicity.TAU,
     replacement: bool = False,
@@ -146,13 +151,13 @@ def halves(
     return first.assign(**{name: other[name].to_numpy() for name in other})
 
 
-def cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
+def multiplicity_cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
     """Name the cell of each item: agnostic or sensitive, correct or wrong.
 
     `correct_by` says whose answer is correct or wrong: that of the default prompt, as
     in the paper's Table 2, or the majority's, where a tie is wrong.
     """
-    column = multiplicity.CORRECT_BY[multiplicity.check_correct_by(correct_by)]
+    column = multiplicity.CORRECT_BY_COLUMNS[multiplicity.check_correct_by(correct_by)]
     steady = np.where(scores["class"] == "randomness", "sensitive", "agnostic")
     right = np.where(scores[column].astype(bool), "correct", "wrong")
     return pd.Series(

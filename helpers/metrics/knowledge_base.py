@@ -24,14 +24,14 @@ import pandas as pd
 from helpers import UserError, check_columns
 from helpers.stats import Statistic
 
-MEASURES = (
+MEASURE_NAMES = (
     *("CR", "WR", "NCR", "UR", "Cons_c", "Cons_w_seen", "Cons_w_unseen", "Cons_w"),
     *("CCR", "CWR", "NCCR", "IUR"),
 )
-LABELS = ("correct", "uninformative", "wrong")
-# Of rows of `indicators`, 0 or 1 for each question about seen knowledge, or about
+RESPONSE_LABELS = ("correct", "uninformative", "wrong")
+# Of rows of `response_indicators`, 0 or 1 for each question about seen knowledge, or about
 # unseen.
-RATES = {
+RATE_MARKS = {
     "CR": lambda rows: rows[rows[:, 0] == 1, 1],
     "WR": lambda rows: rows[rows[:, 0] == 1, 2],
     "UR": lambda rows: (1 - rows[:, 1] - rows[:, 2])[rows[:, 0] == 0],
@@ -39,7 +39,7 @@ RATES = {
 HIGHER_IS_BETTER = ("CR", "NCR", "UR", "Cons_c", "CCR", "NCCR", "IUR")
 
 
-def combine(
+def measures_from_rates(
     cr: npt.ArrayLike,
     wr: npt.ArrayLike,
     ur: npt.ArrayLike,
@@ -51,7 +51,7 @@ def combine(
 
     GPT-3.5 Turbo, zero-shot, from the paper's Tables 9 and 10:
 
-    >>> found = combine(0.6073, 0.3040, 0.8170, 0.8710, 0.6179, 0.2365)
+    >>> found = measures_from_rates(0.6073, 0.3040, 0.8170, 0.8710, 0.6179, 0.2365)
     >>> [round(100 * float(found[name]), 2) for name in ("NCR", "CCR", "CWR", "IUR")]
     [30.33, 52.9, 18.78, 95.67]
     """
@@ -64,16 +64,16 @@ def combine(
         np.isnan(seen), unseen, np.where(np.isnan(unseen), seen, (seen + unseen) / 2)
     )
     values = (cr, wr, cr - wr, ur, cons_c, seen, unseen, both, ccr, cwr, ccr - cwr)
-    return dict(zip(MEASURES, (*values, 1 - _product(1 - ur, unseen))))
+    return dict(zip(MEASURE_NAMES, (*values, 1 - _product(1 - ur, unseen))))
 
 
-def indicators(responses: pd.DataFrame) -> np.ndarray:
+def response_indicators(responses: pd.DataFrame) -> np.ndarray:
     """Return each response's marks, 0 or 1, for seen, correct, wrong, tested; and consistency."""
     check_columns(responses, ("seen", "label"), "responses")
-    unknown = sorted(set(responses["label"]) - set(LABELS))
+    unknown = sorted(set(responses["label"]) - set(RESPONSE_LABELS))
     if unknown:
         raise UserError(
-            f'A label is one of {", ".join(LABELS)}; "{unknown[0]}" is none.'
+            f'A label is one of {", ".join(RESPONSE_LABELS)}; "{unknown[0]}" is none.'
         )
     seen, label = responses["seen"].to_numpy(dtype=bool), responses["label"].to_numpy()
     if (label[~seen] == "correct").any():
@@ -94,12 +94,12 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
     return np.column_stack(columns).astype(float)
 
 
-def statistic(values: np.ndarray) -> np.ndarray:
-    """Compute all measures from rows of :func:`indicators`, for a bootstrap."""
+def measures_of_indicators(values: np.ndarray) -> np.ndarray:
+    """Compute all measures from rows of :func:`response_indicators`, for a bootstrap."""
     seen, correct, wrong, tested, consistency = np.moveaxis(values, -1, 0)
     unseen, informative = 1 - seen, correct + wrong
     total = consistency * tested
-    found = combine(
+    found = measures_from_rates(
         _ratio(seen * correct, seen),
         _ratio(seen * wrong, seen),
         _ratio(unseen * (1 - informative), unseen),
@@ -107,37 +107,40 @@ def statistic(values: np.ndarray) -> np.ndarray:
         _ratio(seen * wrong * total, seen * wrong * tested),
         _ratio(unseen * wrong * total, unseen * wrong * tested),
     )
-    return np.stack([found[name] for name in MEASURES], axis=-1)
+    return np.stack([found[name] for name in MEASURE_NAMES], axis=-1)
 
 
-def measure(name: str) -> Statistic:
+def measure_statistic(name: str) -> Statistic:
     """Return the statistic of one measure; of a rate it tells the marks, too, that it averages."""
 
     def one(values: np.ndarray) -> np.ndarray:
-        return statistic(values)[..., MEASURES.index(name)]
+        return measures_of_indicators(values)[..., MEASURE_NAMES.index(name)]
 
-    if name in RATES:
-        one.marks = RATES[name]
+    if name in RATE_MARKS:
+        one.marks = RATE_MARKS[name]
     return one
 
 
-def scores(responses: pd.DataFrame) -> pd.Series:
+def measures_of_responses(responses: pd.DataFrame) -> pd.Series:
     """Compute all measures of a table of responses.
 
     >>> responses = pd.DataFrame({
     ...     "seen": [True, True, True, True, False, False],
     ...     "label": ["correct", "correct", "wrong", "uninformative", "uninformative", "wrong"],
     ...     "consistency": [1.0, 0.5, 0.2, np.nan, np.nan, 0.4]})
-    >>> found = scores(responses).round(3)
+    >>> found = measures_of_responses(responses).round(3)
     >>> found[["CR", "WR", "NCR", "UR", "Cons_c", "Cons_w"]].tolist()
     [0.5, 0.25, 0.25, 0.5, 0.75, 0.3]
     >>> found[["CCR", "CWR", "NCCR", "IUR"]].tolist()
     [0.375, 0.05, 0.325, 0.8]
     """
-    return pd.Series(statistic(indicators(responses)), index=list(MEASURES))
+    return pd.Series(
+        measures_of_indicators(response_indicators(responses)),
+        index=list(MEASURE_NAMES),
+    )
 
 
-def consistency(marked: pd.DataFrame) -> pd.DataFrame:
+def consistency_by_response(marked: pd.DataFrame) -> pd.DataFrame:
     """Compute Cons of every response from its multiple-choice questions (equation 4)."""
     by_item = marked.groupby("item", sort=False)["right"]
     return by_item.agg(consistency="mean", n_choices="size").reset_index()
@@ -145,7 +148,7 @@ def consistency(marked: pd.DataFrame) -> pd.DataFrame:
 
 def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFrame:
     """Put the share of its questions in which a response is chosen again beside each response."""
-    found = consistency(marked).set_index("item")
+    found = consistency_by_response(marked).set_index("item")
     keys = responses["item"] + " " + responses["text"].str.strip()
     return responses.assign(**{name: keys.map(found[name]) for name in found.columns})
 

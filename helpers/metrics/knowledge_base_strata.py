@@ -8,7 +8,7 @@ import pandas as pd
 from helpers import stats
 
 
-def with_strata(responses: pd.DataFrame) -> pd.DataFrame:
+def add_strata(responses: pd.DataFrame) -> pd.DataFrame:
     """Add the bootstrap's strata, seen and unseen apart; groups of fewer than ten are joined."""
     known = responses["seen"].map({True: ", seen", False: ", unseen"})
     stratum = "rest" + known
@@ -19,7 +19,7 @@ def with_strata(responses: pd.DataFrame) -> pd.DataFrame:
     return responses.assign(stratum=stratum)
 
 
-def effects(
+def paired_effects(
     pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]],
     measures: Iterable[str],
     n_resamples: int = 1000,

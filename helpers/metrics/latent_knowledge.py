@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from helpers import UserError, check_columns
 
-KEYS = ["item", "relation", "variant"]
+FACT_KEYS = ["item", "relation", "variant"]
 # What a prompt is, if the answers tell it.
 TOLD = ["way", "template", "examples", "draw", "separator"]
 
@@ -46,38 +46,40 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
     >>> fact_scores(answers).iloc[:, 3:].round(3).values.tolist()
     [[1.0, 0.75, 0.75, 0.5, 'Chad']]
     """
-    logs = choice_matrix(answers)
-    shares = probabilities(logs)
+    logs = choice_log_probabilities(answers)
+    shares = choice_probabilities(logs)
     made = logs.index.to_frame(index=False)
-    made["right"] = hits(shares).astype(float)
+    made["right"] = is_true_choice_first(shares).astype(float)
     made["mass"], made["top"] = shares[:, -1], np.nanmax(shares, axis=1)
     made["chance"] = 1 / (~np.isnan(shares)).sum(axis=1)
     if "choice" in answers:
         sums = answers["logprobs"].map(np.sum)
         best = sums.reset_index(drop=True).groupby(
-            [answers[key].to_numpy() for key in KEYS]
+            [answers[key].to_numpy() for key in FACT_KEYS]
         )
         said = answers["choice"].to_numpy()[best.idxmax()]
-        said = pd.Series(said, index=best.idxmax().index, name="said").rename_axis(KEYS)
-        made = made.merge(said.reset_index(), on=KEYS, how="left")
+        said = pd.Series(said, index=best.idxmax().index, name="said").rename_axis(
+            FACT_KEYS
+        )
+        made = made.merge(said.reset_index(), on=FACT_KEYS, how="left")
     told = [name for name in TOLD if name in answers]
     if told:
-        prompts = answers.drop_duplicates(KEYS)[[*KEYS, *told]]
-        made = made.merge(prompts, on=KEYS, how="left")
+        prompts = answers.drop_duplicates(FACT_KEYS)[[*FACT_KEYS, *told]]
+        made = made.merge(prompts, on=FACT_KEYS, how="left")
     return made
 
 
-def choice_matrix(answers: pd.DataFrame) -> pd.DataFrame:
+def choice_log_probabilities(answers: pd.DataFrame) -> pd.DataFrame:
     """Return a matrix of the choices' log-probabilities, summed over tokens (equation 2)."""
-    check_columns(answers, (*KEYS, "option", "correct", "logprobs"), "answers")
-    table = answers[[*KEYS, "option"]].reset_index(drop=True)
+    check_columns(answers, (*FACT_KEYS, "option", "correct", "logprobs"), "answers")
+    table = answers[[*FACT_KEYS, "option"]].reset_index(drop=True)
     table["correct"] = answers["correct"].to_numpy(dtype=bool)
     table["logprob"] = [float(np.sum(values)) for values in answers["logprobs"]]
-    table["group"] = table.groupby(KEYS, sort=False).ngroup()
+    table["group"] = table.groupby(FACT_KEYS, sort=False).ngroup()
     right = table.groupby("group")["correct"].sum()
     if (right != 1).any():
         group, number = next((g, n) for g, n in right.items() if n != 1)
-        bad = table.loc[table["group"] == group, KEYS].iloc[0]
+        bad = table.loc[table["group"] == group, FACT_KEYS].iloc[0]
         raise UserError(
             f"Fact {bad['item']} has {number} correct choices in {bad['variant']}: give one."
         )
@@ -85,18 +87,18 @@ def choice_matrix(answers: pd.DataFrame) -> pd.DataFrame:
     place = table.groupby("group").cumcount(ascending=False).to_numpy()
     made = np.full((len(right), place.max(initial=0) + 1), np.nan)
     made[table["group"], made.shape[1] - 1 - place] = table["logprob"]
-    index = pd.MultiIndex.from_frame(table.drop_duplicates("group")[KEYS])
+    index = pd.MultiIndex.from_frame(table.drop_duplicates("group")[FACT_KEYS])
     return pd.DataFrame(made, index=index)
 
 
-def probabilities(logs: pd.DataFrame) -> np.ndarray:
+def choice_probabilities(logs: pd.DataFrame) -> np.ndarray:
     """Return a matrix of log-probabilities as probabilities that sum to 1 in each row (C.1)."""
     table = logs.to_numpy(dtype=float)
     lacking = np.isnan(table)
     return np.where(lacking, np.nan, softmax(np.where(lacking, -np.inf, table), axis=1))
 
 
-def hits(matrix: np.ndarray) -> np.ndarray:
+def is_true_choice_first(matrix: np.ndarray) -> np.ndarray:
     """Tell of each row whether the true choice is above every other (equation 3); a tie is lost."""
     others = np.where(np.isnan(matrix[:, :-1]), -np.inf, matrix[:, :-1])
     return matrix[:, -1] > others.max(axis=1, initial=-np.inf)

@@ -1,7 +1,7 @@
 """When is an answer right? Three rules, from strict to lenient, on the answer's first sentence.
 
 A model may go on after its answer ("France. Which country is ..."), so an answer is cut
-after its first line and sentence before it is judged (:func:`cut`); one that is the
+after its first line and sentence before it is judged (:func:`first_sentence`); one that is the
 object as a whole is right in any case. What passes a rule passes every more lenient
 one.
 
@@ -37,12 +37,12 @@ _SHARP = re.compile(r"(?<=[A-Za-z])#(?!\w)")
 _MINUS = re.compile(r"(?<!\S)[-\N{MINUS SIGN}](?=\d)")
 
 
-def normalise(text: str) -> str:
+def normalise_text(text: str) -> str:
     r"""Reduce an answer to what counts: case, punctuation and surplus space aside.
 
-    >>> normalise("  The U.S. of America!\n")
+    >>> normalise_text("  The U.S. of America!\n")
     'the us of america'
-    >>> normalise("Guinea-Bissau") == normalise("guinea  bissau.")
+    >>> normalise_text("Guinea-Bissau") == normalise_text("guinea  bissau.")
     True
     """
     text = _DOTS.sub(lambda found: found[0].replace(".", ""), _GROUPS.sub("", text))
@@ -59,23 +59,23 @@ def normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", kept).split())
 
 
-def without_thoughts(text: str) -> str:
+def text_without_thoughts(text: str) -> str:
     """Return a response without the thoughts before it; nothing of thoughts that do not end."""
     return _THOUGHTS.sub("", text) if "think" in text or "<thought>" in text else text
 
 
-def cut(text: str, gold: str = "") -> str:
+def first_sentence(text: str, gold: str = "") -> str:
     r"""Return the first line of an answer, up to the end of its first sentence.
 
     The marks in "U.S." and after "St" or "Dr" end none; where the true object holds
     marks itself ("J. K. Rowling"), as many more are read over.
 
-    >>> cut(" France. Which country is Lima in?"), cut("St. Louis\nQuestion:")
+    >>> first_sentence(" France. Which country is Lima in?"), first_sentence("St. Louis\nQuestion:")
     (' France.', 'St. Louis')
-    >>> cut("J. K. Rowling. She", "J. K. Rowling")
+    >>> first_sentence("J. K. Rowling. She", "J. K. Rowling")
     'J. K. Rowling.'
     """
-    text = without_thoughts(text)
+    text = text_without_thoughts(text)
     line = next((line for line in text.splitlines() if line.strip()), "")
     ends = [mark.end() for mark in _END.finditer(line)]
     inside = sum(mark.end() < len(gold) for mark in _END.finditer(gold))
@@ -83,15 +83,18 @@ def cut(text: str, gold: str = "") -> str:
 
 
 def exact_match(text: str, gold: str) -> bool:
-    """Say whether an answer, or what :func:`cut` leaves of it, and the object are the same.
+    """Say whether an answer, or what :func:`first_sentence` leaves of it, and the object are the same.
 
-    An object of which nothing is left after :func:`normalise` matches no answer.
+    An object of which nothing is left after :func:`normalise_text` matches no answer.
 
     >>> exact_match(" France. It is", "France"), exact_match("France and Spain", "France")
     (True, False)
     """
-    wanted, text = normalise(gold), without_thoughts(text)
-    return bool(wanted) and wanted in (normalise(text), normalise(cut(text, gold)))
+    wanted, text = normalise_text(gold), text_without_thoughts(text)
+    return bool(wanted) and wanted in (
+        normalise_text(text),
+        normalise_text(first_sentence(text, gold)),
+    )
 
 
 def starts_with(text: str, gold: str) -> bool:
@@ -100,11 +103,11 @@ def starts_with(text: str, gold: str) -> bool:
     >>> starts_with(" Paris, the capital of France.", "Paris"), starts_with("Parisian", "Paris")
     (True, False)
     """
-    wanted = normalise(gold)
+    wanted = normalise_text(gold)
     head = ""
-    for word in without_thoughts(text).split():
+    for word in text_without_thoughts(text).split():
         head = f"{head} {word}"
-        seen = normalise(head)
+        seen = normalise_text(head)
         if wanted and seen == wanted:
             return True
         if len(seen) > len(wanted):
@@ -118,25 +121,25 @@ def contains(text: str, gold: str) -> bool:
     >>> contains("I think it is France.", "France"), contains("Nigeria", "Niger")
     (True, False)
     """
-    return starts_with(text, gold) or holds(cut(text, gold), gold)
+    return starts_with(text, gold) or contains_words(first_sentence(text, gold), gold)
 
 
-def holds(text: str, words: str) -> bool:
-    """Say whether a text holds these words after :func:`normalise`, whole and in their order."""
-    wanted = normalise(words)
-    return bool(wanted) and f" {wanted} " in f" {normalise(text)} "
+def contains_words(text: str, words: str) -> bool:
+    """Say whether a text holds these words after :func:`normalise_text`, whole and in their order."""
+    wanted = normalise_text(words)
+    return bool(wanted) and f" {wanted} " in f" {normalise_text(text)} "
 
 
-RULES = {rule.__name__: rule for rule in (exact_match, starts_with, contains)}
+MATCH_RULES = {rule.__name__: rule for rule in (exact_match, starts_with, contains)}
 
 
-def rule_of(name: str) -> Callable[[str, str], bool]:
+def match_rule(name: str) -> Callable[[str, str], bool]:
     """Return the rule of that name, or say that there is none."""
-    if name not in RULES:
+    if name not in MATCH_RULES:
         raise UserError(
-            f'There is no rule "{name}" for a right answer; use {", ".join(RULES)}.'
+            f'There is no rule "{name}" for a right answer; use {", ".join(MATCH_RULES)}.'
         )
-    return RULES[name]
+    return MATCH_RULES[name]
 
 
 def _kept(character: str) -> str:

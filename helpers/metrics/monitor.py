@@ -29,16 +29,18 @@ import numpy.typing as npt
 import pandas as pd
 
 from helpers import UserError
-from helpers.metrics.anchors import PAPER, anchors_of
+from helpers.metrics.anchors import PAPER, anchor_probabilities
 
-EQUAL = (1 / 3, 1 / 3, 1 / 3)
-FEW = 10  # facts that count: from so many there is nothing to caution of
+EQUAL_WEIGHTS = (1 / 3, 1 / 3, 1 / 3)
+FEWEST_COUNTED_FACTS = (
+    10  # facts that count: from so many there is nothing to caution of
+)
 
 
-def mean_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
+def mean_probability_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
     """Average |p+ - p| over tokens and prompts: PFD over frames (1), IRD over wrong contexts (2).
 
-    >>> round(mean_distance([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
+    >>> round(mean_probability_distance([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
     0.25
     """
     primary, foreign = (
@@ -52,14 +54,14 @@ def mean_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
     return float(np.abs(primary - foreign).mean())
 
 
-def deviation(
-    pfd: npt.ArrayLike, ird: npt.ArrayLike, alphas: Sequence[float] = EQUAL
+def combined_deviation(
+    pfd: npt.ArrayLike, ird: npt.ArrayLike, alphas: Sequence[float] = EQUAL_WEIGHTS
 ) -> np.ndarray:
     """Join the two degrees of each fact: the root in the numerator of equation 3.
 
-    >>> deviation([0.3, 0.2], [0.3, 0.0], alphas=(1, 0, 0)).tolist()
+    >>> combined_deviation([0.3, 0.2], [0.3, 0.0], alphas=(1, 0, 0)).tolist()
     [0.3, 0.2]
-    >>> deviation([0.3], [0.3]).round(6).tolist()
+    >>> combined_deviation([0.3], [0.3]).round(6).tolist()
     [0.3]
     """
     first, second, both = check_alphas(alphas)
@@ -83,7 +85,7 @@ def fact_scores(
     answers: pd.DataFrame,
     known: pd.Series | None = None,
     column: str = "logprobs",
-    alphas: Sequence[float] = EQUAL,
+    alphas: Sequence[float] = EQUAL_WEIGHTS,
 ) -> pd.DataFrame:
     """Compute PFD, IRD and their union for each fact (equations 1 and 2).
 
@@ -100,7 +102,7 @@ def fact_scores(
         or read along the model's own continuation (free-running; minus infinity past
         its end).
     alphas : three floats
-        Weights of :func:`deviation`.
+        Weights of :func:`combined_deviation`.
 
     Returns
     -------
@@ -121,7 +123,7 @@ def fact_scores(
     >>> fact_scores(answers)[["anchor", "pfd", "ird", "deviation"]].round(6).values.tolist()
     [[0.8, 0.3, 0.3, 0.3]]
     """
-    table = anchors_of(answers, column)
+    table = anchor_probabilities(answers, column)
     pieces = (
         table["tokens"]
         if column == "logprobs" and "tokens" in table
@@ -133,7 +135,7 @@ def fact_scores(
         by_item.setdefault(item, []).append(_Anchor(*anchor, tuple(tokens)))
     rows = [_fact(item, anchors) for item, anchors in by_item.items()]
     result = pd.DataFrame(rows, columns=_FACT_COLUMNS)
-    result["deviation"] = deviation(result["pfd"], result["ird"], alphas)
+    result["deviation"] = combined_deviation(result["pfd"], result["ird"], alphas)
     result["known"] = True
     if known is not None:
         result["known"] = result["item"].isin(known.index[known.to_numpy(dtype=bool)])
@@ -141,14 +143,14 @@ def fact_scores(
     return result
 
 
-def caution(facts: pd.DataFrame, texts: pd.DataFrame) -> str:
+def caution_about_monitor(facts: pd.DataFrame, texts: pd.DataFrame) -> str:
     """Say why MONITOR is undefined or rests on few facts, and quote answers; else ""."""
     n, known, counted = (
         len(facts),
         int(facts["known"].sum()),
         int(facts["counted"].sum()),
     )
-    if counted >= FEW:
+    if counted >= FEWEST_COUNTED_FACTS:
         return ""
     if counted:
         found = (
@@ -172,7 +174,9 @@ def caution(facts: pd.DataFrame, texts: pd.DataFrame) -> str:
     return fill(found, 80)
 
 
-def monitor_score(facts: pd.DataFrame, alphas: Sequence[float] = EQUAL) -> float:
+def monitor_score(
+    facts: pd.DataFrame, alphas: Sequence[float] = EQUAL_WEIGHTS
+) -> float:
     r"""Compute MONITOR over the counted facts (equation 3); lower is better, 0 is perfectly stable.
 
     .. math:: \mathrm{MONITOR} = \frac{\sum_c \sqrt{\alpha_1 \mathrm{PFD}_c^2
@@ -185,7 +189,7 @@ def monitor_score(facts: pd.DataFrame, alphas: Sequence[float] = EQUAL) -> float
     0.5
     """
     counted = facts[facts["counted"]]
-    tops = deviation(counted["pfd"], counted["ird"], alphas)
+    tops = combined_deviation(counted["pfd"], counted["ird"], alphas)
     return float(ratio_of_sums(np.column_stack([tops, counted["anchor"]])))
 
 
@@ -236,11 +240,11 @@ def _fact(item: str, anchors: list[_Anchor]) -> tuple:
     if not _comparable(asked):
         mean = float(primary.mean()) if len(primary) else float("nan")
         return (*head, mean, float("nan"), float("nan"), False, float("nan"))
-    pfd = mean_distance(primary, frames)
-    ird = mean_distance(primary, wrong)
+    pfd = mean_probability_distance(primary, frames)
+    ird = mean_probability_distance(primary, wrong)
     compared = bool(control) and _comparable([*asked, *control])
     beside = (
-        mean_distance(primary, [each.p for each in control])
+        mean_probability_distance(primary, [each.p for each in control])
         if compared
         else float("nan")
     )

@@ -25,13 +25,13 @@ TAU = 0.75
 CLASSES = ("factuality", "error", "randomness")
 CELLS = ("agnostic correct", "agnostic wrong", "sensitive correct", "sensitive wrong")
 NO_MAJORITY = -1
-CORRECT_BY = {
+CORRECT_BY_COLUMNS = {
     "majority": "majority_right",
     "default": "default",
 }  # rule to column of item scores
 
 
-def counts(choices: npt.ArrayLike) -> np.ndarray:
+def option_counts(choices: npt.ArrayLike) -> np.ndarray:
     """Count how often each option was chosen for each item."""
     table = np.asarray(choices)
     if table.ndim != 2:
@@ -53,29 +53,29 @@ def counts(choices: npt.ArrayLike) -> np.ndarray:
     return (table[:, :, None] == options).sum(axis=1)
 
 
-def ambiguous(choices: npt.ArrayLike) -> np.ndarray:
+def is_ambiguous(choices: npt.ArrayLike) -> np.ndarray:
     r"""Say for each item whether any two variations disagree; the mean is Ambiguity-M (Eq. 1).
 
     .. math:: \max_{i, j} \mathbb{1}[y^i_k \ne y^j_k]
 
     It can only grow with the number of variations; see :func:`rarefied_ambiguity`.
 
-    >>> ambiguous([[0, 0, 1], [2, 2, 2]]).tolist()
+    >>> is_ambiguous([[0, 0, 1], [2, 2, 2]]).tolist()
     [True, False]
     """
-    return (counts(choices) > 0).sum(axis=1) > 1
+    return (option_counts(choices) > 0).sum(axis=1) > 1
 
 
-def ambiguous_binary(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
+def is_binary_ambiguous(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
     """Say for each item whether it is right under one variation and wrong under another.
 
     The mean is Ambiguity-B: at most Ambiguity-M, and the same where items have two
     options.
 
-    >>> ambiguous_binary([[0, 0, 1], [0, 2, 2]], [0, 1]).tolist()
+    >>> is_binary_ambiguous([[0, 0, 1], [0, 2, 2]], [0, 1]).tolist()
     [True, False]
     """
-    return ambiguous(_right(choices, correct).astype(int))
+    return is_ambiguous(_right(choices, correct).astype(int))
 
 
 def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.ndarray:
@@ -94,44 +94,44 @@ def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.nd
     >>> self_consistency([[0, 0, 1]], replacement=True).round(6).tolist()
     [0.555556]
     """
-    chosen = counts(choices).astype(float)
+    chosen = option_counts(choices).astype(float)
     r = np.shape(choices)[1]
     if replacement:
         return (chosen**2).sum(axis=1) / r**2
     return (chosen * (chosen - 1)).sum(axis=1) / (r * (r - 1))
 
 
-def majority(choices: npt.ArrayLike) -> np.ndarray:
+def majority_option(choices: npt.ArrayLike) -> np.ndarray:
     """Return the option that was chosen most often for each item, ``NO_MAJORITY`` = -1 in a tie.
 
     A tie counts as wrong; for tau above 1/2 it is always prompt-sensitive.
 
-    >>> majority([[0, 1, 1], [2, 0, 1]]).tolist()
+    >>> majority_option([[0, 1, 1], [2, 0, 1]]).tolist()
     [1, -1]
     """
-    chosen = counts(choices)
+    chosen = option_counts(choices)
     most = chosen.max(axis=1)
     alone = (chosen == most[:, None]).sum(axis=1) == 1
     return np.where(alone, chosen.argmax(axis=1), NO_MAJORITY)
 
 
-def judged(
+def is_judged_correct(
     choices: npt.ArrayLike, correct: npt.ArrayLike, correct_by: str = "majority"
 ) -> np.ndarray:
     """Say for each item whether it is right: by its majority, or at the default prompt."""
     check_correct_by(correct_by)
-    most = majority(choices)
+    most = majority_option(choices)
     answer = np.asarray(choices)[:, 0] if correct_by == "default" else most
     return _right(answer[:, None], correct)[:, 0]
 
 
-def entropy(choices: npt.ArrayLike) -> np.ndarray:
+def answer_entropy(choices: npt.ArrayLike) -> np.ndarray:
     """Compute the entropy of each item's answers over prompts, in bits (section 4.4, after Zhao).
 
-    >>> entropy([[0, 0, 1, 1], [0, 1, 2, 3], [2, 2, 2, 2]]).tolist()
+    >>> answer_entropy([[0, 0, 1, 1], [0, 1, 2, 3], [2, 2, 2, 2]]).tolist()
     [1.0, 2.0, 0.0]
     """
-    shares = counts(choices) / np.shape(choices)[1]
+    shares = option_counts(choices) / np.shape(choices)[1]
     return (
         -(shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)).sum(
             axis=1
@@ -147,12 +147,12 @@ def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
 
     Ambiguity grows with the number of variations; runs compare at the same r. At r = R
     it is
-    :func:`ambiguous`, at r = 2 it is 1 - SC without replacement.
+    :func:`is_ambiguous`, at r = 2 it is 1 - SC without replacement.
 
     >>> rarefied_ambiguity([[0, 0, 1]], 2).round(6).tolist()
     [0.666667]
     """
-    chosen = counts(choices)
+    chosen = option_counts(choices)
     variations = np.shape(choices)[1]
     if not 1 <= r <= variations:
         raise UserError(
@@ -161,7 +161,7 @@ def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
     return 1 - comb(chosen, r).sum(axis=1) / comb(variations, r)
 
 
-def taxonomy(
+def taxonomy_classes(
     choices: npt.ArrayLike,
     correct: npt.ArrayLike,
     tau: float = TAU,
@@ -174,12 +174,12 @@ def taxonomy(
     default prompt, says whether it is factuality or error. All else is randomness,
     right or wrong (Eq. 2).
 
-    >>> taxonomy([[0, 0, 0], [1, 1, 1], [0, 0, 1]], [0, 0, 0]).tolist()
+    >>> taxonomy_classes([[0, 0, 0], [1, 1, 1], [0, 0, 1]], [0, 0, 0]).tolist()
     ['factuality', 'error', 'randomness']
     """
     check_tau(tau)
     steady = self_consistency(choices, replacement) >= tau - 1e-12
-    right = judged(choices, correct, correct_by)
+    right = is_judged_correct(choices, correct, correct_by)
     return np.where(steady, np.where(right, "factuality", "error"), "randomness")
 
 
@@ -192,8 +192,8 @@ def check_tau(tau: float) -> float:
 
 def check_correct_by(correct_by: str) -> str:
     """Return the rule for a right answer, or say that there is no such rule."""
-    if correct_by not in CORRECT_BY:
-        rules = " or ".join(CORRECT_BY)
+    if correct_by not in CORRECT_BY_COLUMNS:
+        rules = " or ".join(CORRECT_BY_COLUMNS)
         raise UserError(
             f"correct_by is {rules}, not {correct_by!r}: choose one of the two."
         )
@@ -207,7 +207,7 @@ def classes_over_tau(
     parts = []
     for tau in taus:
         steady = scores["self_consistency"] >= check_tau(tau) - 1e-12
-        right = scores[CORRECT_BY[check_correct_by(correct_by)]].astype(bool)
+        right = scores[CORRECT_BY_COLUMNS[check_correct_by(correct_by)]].astype(bool)
         flags = {
             "factuality": steady & right,
             "error": steady & ~right,

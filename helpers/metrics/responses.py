@@ -3,7 +3,7 @@ r"""What kind of response is it? Correct, wrong, or one of three uninformative k
 The rules, each tried in this order; the first that holds decides.
 
 1. *correct*: a true answer or alias (`helpers.metrics.canonical`). The paper's measures count none
-   about unseen knowledge (:func:`as_defined`).
+   about unseen knowledge (:func:`unseen_guesses_as_wrong`).
 2. *repetition*: one to eight words four times in a row; one to four letters six times in a row;
    five letters or more four times in a row inside a word; or twenty words or more of
    which fewer than three in ten are different.
@@ -26,12 +26,12 @@ import pandas as pd
 
 from helpers import UserError, check_columns
 from helpers.metrics.canonical import contains_answer, same_answer
-from helpers.metrics.matching import normalise, without_thoughts
+from helpers.metrics.matching import normalise_text, text_without_thoughts
 
-KINDS = ("correct", "wrong", "repetition", "none", "unsure")
-UNINFORMATIVE = KINDS[2:]
-RULES = {"exact": same_answer, "contains": contains_answer}
-PLACEHOLDERS = frozenset(
+RESPONSE_KINDS = ("correct", "wrong", "repetition", "none", "unsure")
+UNINFORMATIVE_KINDS = RESPONSE_KINDS[2:]
+CORRECTNESS_RULES = {"exact": same_answer, "contains": contains_answer}
+PLACEHOLDER_ANSWERS = frozenset(
     (
         *(
             "none",
@@ -60,27 +60,27 @@ _UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
 _LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
 
 
-def kind_of(
+def response_kind(
     text: str, question: str = "", answers: Iterable[str] = (), match: str = "exact"
 ) -> str:
     """Name the kind of a response.
 
-    >>> kind_of(" Paris.", "Capital of France?", ["Paris"]), kind_of("I'm not sure.")
+    >>> response_kind(" Paris.", "Capital of France?", ["Paris"]), response_kind("I'm not sure.")
     ('correct', 'unsure')
-    >>> kind_of("one, one, one, one, one"), kind_of("  ?"), kind_of("Lyon", "", ["Paris"])
+    >>> response_kind("one, one, one, one, one"), response_kind("  ?"), response_kind("Lyon", "", ["Paris"])
     ('repetition', 'none', 'wrong')
     """
-    if match not in RULES:
+    if match not in CORRECTNESS_RULES:
         raise UserError(
-            f'A response matches by {" or ".join(RULES)}, not by "{match}".'
+            f'A response matches by {" or ".join(CORRECTNESS_RULES)}, not by "{match}".'
         )
-    text = without_thoughts(text)
-    words = normalise(text)
-    if RULES[match](text, answers):
+    text = text_without_thoughts(text)
+    words = normalise_text(text)
+    if CORRECTNESS_RULES[match](text, answers):
         return "correct"
     if is_repetition(words):
         return "repetition"
-    if _is_none(words, normalise(question)):
+    if _is_none(words, normalise_text(question)):
         return "none"
     return "unsure" if _UNSURE.search(words) else "wrong"
 
@@ -93,7 +93,7 @@ def is_repetition(text: str) -> bool:
     >>> is_repetition("Walla Walla"), is_repetition("hahahahahahaha")
     (False, True)
     """
-    words = normalise(text).split()
+    words = normalise_text(text).split()
     if len(words) >= 20 and len(set(words)) < 0.3 * len(words):
         return True
     if _LETTERS.search(" ".join(words)):
@@ -108,43 +108,45 @@ def is_repetition(text: str) -> bool:
     return False
 
 
-def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
+def mark_responses(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
     """Mark responses with their ``kind`` and ``label``, by ``text, question, answers`` alone."""
     check_columns(texts, ("text", "question", "answers"), "responses")
     triples = zip(texts["text"], texts["question"], texts["answers"])
-    kinds = [kind_of(*triple, match) for triple in triples]
-    return texts.assign(kind=kinds, label=labels(kinds))
+    kinds = [response_kind(*triple, match) for triple in triples]
+    return texts.assign(kind=kinds, label=response_labels(kinds))
 
 
-def as_defined(marked: pd.DataFrame) -> pd.DataFrame:
+def unseen_guesses_as_wrong(marked: pd.DataFrame) -> pd.DataFrame:
     """Call no response about unseen knowledge correct, as the paper's measures have it."""
     guessed = ~marked["seen"].astype(bool) & (marked["kind"] == "correct")
     kinds = marked["kind"].mask(guessed, "wrong")
-    return marked.assign(kind=kinds, label=labels(kinds))
+    return marked.assign(kind=kinds, label=response_labels(kinds))
 
 
-def labels(kinds: Iterable[str]) -> list[str]:
+def response_labels(kinds: Iterable[str]) -> list[str]:
     """Return the labels of kinds: the three uninformative ones become one."""
-    return ["uninformative" if kind in UNINFORMATIVE else kind for kind in kinds]
+    return ["uninformative" if kind in UNINFORMATIVE_KINDS else kind for kind in kinds]
 
 
-def shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
+def response_kind_shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
     """Tabulate how the responses of each group divide into kinds: shares, and ``n``."""
-    counts = pd.crosstab(by, marked["kind"]).reindex(columns=list(KINDS), fill_value=0)
+    counts = pd.crosstab(by, marked["kind"]).reindex(
+        columns=list(RESPONSE_KINDS), fill_value=0
+    )
     n = counts.sum(axis=1)
     return counts.div(n, axis=0).assign(n=n).loc[by.unique()]
 
 
-def accept(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFrame:
+def apply_judge_verdicts(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFrame:
     """Call those wrong responses correct that a judge accepts (`notebooks.analysis.judges`)."""
     yes = verdicts.reindex(marked.index, fill_value=False).astype(bool)
     yes &= marked["seen"].astype(bool) & (marked["kind"] == "wrong")
     kinds = marked["kind"].mask(yes, "correct")
-    return marked.assign(kind=kinds, label=labels(kinds))
+    return marked.assign(kind=kinds, label=response_labels(kinds))
 
 
 def _is_none(words: str, question: str) -> bool:
-    if not words or words in PLACEHOLDERS:
+    if not words or words in PLACEHOLDER_ANSWERS:
         return True
     said, asked = words.split(), question.split()
     if len(asked) < 3:

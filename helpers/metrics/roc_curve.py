@@ -5,16 +5,16 @@ from scipy.optimize import brentq
 from scipy.stats import norm, rankdata
 
 
-def area(values: np.ndarray) -> np.ndarray:
+def area_under_roc_curve(values: np.ndarray) -> np.ndarray:
     r"""Compute the area under the ROC curve: the chance that a positive outscores a negative.
 
     .. math:: \frac{\sum_{i: +} \mathrm{rank}_i - n_+ (n_+ + 1) / 2}{n_+ \, n_-}
 
     Scores and labels (1, 0; not a number: the row counts nowhere) are an array (..., n,
     2). Ties count one half; not a number where a group is empty. A bootstrap takes its
-    :func:`bounds`.
+    :func:`newcombe_bounds_of_area`.
 
-    >>> float(area(np.array([[3.0, 1], [1.0, 0], [3.0, 0]])))
+    >>> float(area_under_roc_curve(np.array([[3.0, 1], [1.0, 0], [3.0, 0]])))
     0.75
     """
     values = np.asarray(values, dtype=float)
@@ -31,7 +31,7 @@ def area(values: np.ndarray) -> np.ndarray:
         )
 
 
-def bounds(
+def newcombe_bounds_of_area(
     areas: np.ndarray, draws: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the bounds of areas, or of means of areas, of the same facts: Newcombe's, at least.
@@ -50,7 +50,7 @@ def bounds(
     spread unlike. It covers in 93 % of samples or more, in up to 99 % where scores are
     normal.
 
-    >>> low, high = bounds(np.array(1.0), np.ones(9), np.array([[2.0, 1], [1.0, 0]]))
+    >>> low, high = newcombe_bounds_of_area(np.array(1.0), np.ones(9), np.array([[2.0, 1], [1.0, 0]]))
     >>> round(float(low), 3), float(high)  # one pair in order is one trial, as for Wilson
     (0.207, 1.0)
     """
@@ -84,4 +84,4 @@ def bounds(
     return low, high
 
 
-area.bounds = bounds
+area_under_roc_curve.bounds = newcombe_bounds_of_area

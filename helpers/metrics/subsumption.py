@@ -25,10 +25,10 @@ def subsumption_rate(small: npt.ArrayLike, large: npt.ArrayLike) -> float:
             f"A subsumption rate needs the same facts of both models, not {known.size} and "
             f"{too.size}."
         )
-    return float(overlap(np.column_stack([known, too]).astype(float)))
+    return float(subsumption_statistic(np.column_stack([known, too]).astype(float)))
 
 
-def overlap(values: np.ndarray) -> np.ndarray:
+def subsumption_statistic(values: np.ndarray) -> np.ndarray:
     """Compute the subsumption rate of two columns of 0 and 1: a statistic for the bootstrap."""
     known = values[..., 0].sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):

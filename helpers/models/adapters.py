@@ -5,36 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers import UserError, explained
+from helpers import UserError, reraise_as_user_error
 from helpers.io import files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-CONFIG = "adapter_config.json"
-WEIGHTS = "adapter_model.safetensors"
+ADAPTER_CONFIG_FILE = "adapter_config.json"
+ADAPTER_WEIGHTS_FILE = "adapter_model.safetensors"
 
 
-def base(folder: Path, name: str) -> str:
+def base_model_name(folder: Path, name: str) -> str:
     """Return the name of the model that an adapter changes, with its revision if one is told."""
     try:
-        told = files.parse_json(files.read_text(folder / CONFIG), CONFIG)
+        told = files.parse_json(
+            files.read_text(folder / ADAPTER_CONFIG_FILE), ADAPTER_CONFIG_FILE
+        )
         name_of_base = str(told["base_model_name_or_path"] or told["base"])
         revision = told.get("revision")
         return f"{name_of_base}@{revision}" if revision else name_of_base
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            f"The {CONFIG} of {name} names no base model; write its folder or hub id there as "
+            f"The {ADAPTER_CONFIG_FILE} of {name} names no base model; write its folder or hub id there as "
             "base_model_name_or_path."
         ) from error
 
 
-def merge(model: PreTrainedModel, folder: Path, name: str) -> PreTrainedModel:
+def merge_adapter(model: PreTrainedModel, folder: Path, name: str) -> PreTrainedModel:
     """Return a base model with an adapter's weights added to its own."""
     from peft import PeftModel
 
     unfit = f"The adapter {name} does not fit its base model {model.name_or_path}"
-    with explained(
+    with reraise_as_user_error(
         unfit, "give the base that it was trained on as base_model_name_or_path"
     ):
         adapted = PeftModel.from_pretrained(model, str(folder))

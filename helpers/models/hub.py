@@ -10,11 +10,13 @@ from pathlib import Path
 from helpers import UserError
 from helpers.io import network
 
-AGAIN = "run the same command again (files that came whole are kept)"
-LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
+RUN_AGAIN_REMEDY = "run the same command again (files that came whole are kept)"
+LOG_IN_REMEDY = "log in with `hf auth login` or set HF_TOKEN"
 
 
-def cached(repo: str, revision: str | None, file: str = "config.json") -> str | None:
+def cached_commit(
+    repo: str, revision: str | None, file: str = "config.json"
+) -> str | None:
     """Return the commit of a repository's branch, tag or commit in this machine's cache, if any."""
     from huggingface_hub import errors, try_to_load_from_cache
 
@@ -25,7 +27,7 @@ def cached(repo: str, revision: str | None, file: str = "config.json") -> str | 
     return Path(found).parent.name if isinstance(found, str) else None
 
 
-def parameters(repo: str, revision: str | None) -> int:
+def parameter_count_on_hub(repo: str, revision: str | None) -> int:
     """Return how many parameters a model on the hub has, from its weights' headers."""
     from huggingface_hub import get_safetensors_metadata
 
@@ -33,7 +35,7 @@ def parameters(repo: str, revision: str | None) -> int:
     return sum(found.parameter_count.values())
 
 
-def fetch(
+def fetch_snapshot(
     name: str, repo: str, revision: str | None, patterns: Iterable[str], choices: str
 ) -> Path:
     """Return the snapshot of a repository in the cache, with the files that patterns name."""
@@ -47,7 +49,7 @@ def fetch(
     attempt = partial(snapshot_download, repo, revision=revision, **files)
     try:
         with _quiet():
-            return Path(network.tried(attempt, name, _origin))
+            return Path(network.download_with_retries(attempt, name, _origin))
     except (
         OSError,
         ValueError,
@@ -72,9 +74,9 @@ def _sentence(
         )
     if isinstance(error, errors.GatedRepoError):
         page = f"{constants.ENDPOINT}/{repo}"
-        return f"{name} is gated: accept its terms on {page}, {LOG_IN}, and {AGAIN}."
+        return f"{name} is gated: accept its terms on {page}, {LOG_IN_REMEDY}, and {RUN_AGAIN_REMEDY}."
     if status == 401 and "Invalid credentials" in str(error):
-        return f"The hub does not accept your token: {LOG_IN} anew, or unset it, and {AGAIN}."
+        return f"The hub does not accept your token: {LOG_IN_REMEDY} anew, or unset it, and {RUN_AGAIN_REMEDY}."
     if isinstance(error, errors.RevisionNotFoundError):
         return (
             f"{repo} has no revision {revision!r} on the hub: give one of its branches and tags, "
@@ -84,14 +86,14 @@ def _sentence(
     if isinstance(error, unknown) or status in (401, 404):
         return (
             f"There is no model {name} here, and the hub shows you none of that name: check the "
-            f"spelling, {LOG_IN} if it is private, or give {choices}."
+            f"spelling, {LOG_IN_REMEDY} if it is private, or give {choices}."
         )
-    wrong, remedy = network.failure(error)
+    wrong, remedy = network.failure_and_remedy(error)
     if status == 429:
-        remedy += f", or {LOG_IN} to be let in more often"
-    unheard = network.lost(error) and not cached(repo, revision)
+        remedy += f", or {LOG_IN_REMEDY} to be let in more often"
+    unheard = network.is_connection_lost(error) and not cached_commit(repo, revision)
     instead = f", or give {choices}" if unheard else ""
-    return f"{name} could not be fetched from the hub: {wrong}; {remedy}, and {AGAIN}{instead}."
+    return f"{name} could not be fetched from the hub: {wrong}; {remedy}, and {RUN_AGAIN_REMEDY}{instead}."
 
 
 def _origin(error: BaseException) -> BaseException:

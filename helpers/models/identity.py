@@ -12,16 +12,20 @@ from helpers.models import checkpoints
 
 # The libraries that turn texts into ids and ids into numbers: some mend what others got
 # wrong.
-LIBRARIES = ("torch", "transformers", "tokenizers", "peft")
-CODE = "transformers_modules"  # where transformers puts code that it was trusted to run
+NUMERIC_LIBRARIES = ("torch", "transformers", "tokenizers", "peft")
+TRUSTED_CODE_PACKAGE = (
+    "transformers_modules"  # where transformers puts code that it was trusted to run
+)
 
 
-def files_sha(folders: Iterable[Path], *loaded: object) -> str:
+def sha256_of_small_files(folders: Iterable[Path], *loaded: object) -> str:
     """Return the SHA-256 over the files beside a model's weights, and over trusted code."""
     digest = hashlib.sha256()
     for top in folders:
         found = {
-            file for pattern in checkpoints.SMALL_FILES for file in top.glob(pattern)
+            file
+            for pattern in checkpoints.SMALL_FILE_PATTERNS
+            for file in top.glob(pattern)
         }
         for file in sorted({*found, *top.glob("*/*.jinja")}):
             if not file.name.endswith(
@@ -39,10 +43,10 @@ def _add(digest: hashlib._Hash, name: str, file: Path) -> None:
 
 def _code(loaded: object) -> Iterator[Path]:
     for kind in type(loaded).__mro__:
-        if kind.__module__.startswith(CODE):
+        if kind.__module__.startswith(TRUSTED_CODE_PACKAGE):
             yield from Path(inspect.getfile(kind)).parent.glob("*.py")
 
 
-def versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     """Return the versions of the libraries that decide a number."""
-    return {name: version(name) for name in LIBRARIES}
+    return {name: version(name) for name in NUMERIC_LIBRARIES}

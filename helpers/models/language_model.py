@@ -89,7 +89,7 @@ class LanguageModel:
     n_parameters : int or None
         None where the files of a model on a server are not to be found.
     prompt_format : str
-        One of `helpers.prompts.prompt_formats.FORMATS`. In ``chat``, prompts go through the
+        One of `helpers.prompts.prompt_formats.PROMPT_FORMATS`. In ``chat``, prompts go through the
         tokenizer's template; `wrapping.wrap` makes the other forms.
     files_sha : str or None
         SHA-256 over what besides the weights decides its numbers: configuration,
@@ -97,7 +97,7 @@ class LanguageModel:
     known : Known
         Ids of texts and texts of ids.
     meters : list of Counter
-        What `helpers.probing.metered` counts into while its block is open.
+        What `helpers.probing.work_counter` counts into while its block is open.
     """
 
     # Whether the weights are in this process, for gradients and hidden states.

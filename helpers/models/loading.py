@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import UserError, explained
+from helpers import UserError, reraise_as_user_error
 from helpers.io import user_cache
 from helpers.models import adapters, checkpoints, identity, server_address
-from helpers.models.checkpoints import slug
+from helpers.models.checkpoints import model_slug
 from helpers.models.language_model import LanguageModel, Local
 
 # torch and transformers take seconds to import: only loading a model pays for them.
@@ -70,7 +70,7 @@ def load(
     ...
     helpers.UserError: There is no folder no-such-folder/; ...
     """
-    if server_address.is_address(name):
+    if server_address.is_server_address(name):
         if device or dtype or revision or trust_remote_code:
             raise UserError(
                 f"{name} is on a server: its device, dtype and revision are chosen where the "
@@ -78,14 +78,14 @@ def load(
             )
         from helpers.models.server import served_model
 
-        return served_model.load(str(name), chat)
+        return served_model.load_from_server(str(name), chat)
     from helpers.models import gpu, model_checks, placement
 
-    gpu.device(device)  # a wrong one is refused before anything is fetched
+    gpu.choose_device(device)  # a wrong one is refused before anything is fetched
     if revision:
         place, *file = str(name).split(":", 1)
         name = ":".join([f"{place}@{revision}", *file])
-    found = checkpoints.find(name, code=trust_remote_code)
+    found = checkpoints.find_checkpoint(name, code=trust_remote_code)
     folder, folders = found.base or found.folder, (found.folder, found.base)
     config = _config(folder, name, trust_remote_code)
     kind, auto = _kind(config, name)
@@ -95,14 +95,14 @@ def load(
         raise UserError(
             f"The tokenizer of {name} has no chat template; load it with chat=False."
         )
-    placed = placement.place(name, found.weights, device, dtype)
+    placed = placement.choose_placement(name, found.weights, device, dtype)
     model = _model(folder, name, auto, placed, trust_remote_code)
     if found.base is not None:
-        model = adapters.merge(model, found.folder, str(name))
+        model = adapters.merge_adapter(model, found.folder, str(name))
     loaded = Local(
         name=str(name),
-        slug=slug(name),
-        model=fused(model).eval(),
+        slug=model_slug(name),
+        model=fuse_gelu_activations(model).eval(),
         tokenizer=tokenizer,
         kind=kind,
         device=placed.device,
@@ -110,20 +110,22 @@ def load(
         max_length=_max_length(config),
         weights_sha=found.gguf["sha256"]
         if found.gguf
-        else user_cache.checksum(found.weights),
+        else user_cache.checksum_of_files(found.weights),
         revision=found.revision,
         n_parameters=model.num_parameters(),
         prompt_format="chat" if chat else "bare",
         quantization=placed.quantization,
         base=str(found.base) if found.base else None,
         gguf=found.gguf,
-        files_sha=identity.files_sha(filter(None, folders), model, config, tokenizer),
+        files_sha=identity.sha256_of_small_files(
+            filter(None, folders), model, config, tokenizer
+        ),
     )
-    model_checks.refuse_unfit(loaded)
+    model_checks.refuse_unfit_model(loaded)
     return loaded
 
 
-def describe(lm: LanguageModel) -> dict[str, Any]:
+def describe_model(lm: LanguageModel) -> dict[str, Any]:
     """Return what a run's manifest says about a model, as plain values.
 
     Parameters
@@ -146,7 +148,7 @@ def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
 
     unknown = f"The architecture of {name} is not known to the installed transformers"
     remedy = "install a newer transformers or choose another model"
-    with explained(unknown, remedy), _code_refused(name):
+    with reraise_as_user_error(unknown, remedy), _code_refused(name):
         return AutoConfig.from_pretrained(folder, trust_remote_code=code)
 
 
@@ -196,7 +198,7 @@ def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenize
 
     missing = f"{name} has no tokenizer that can be loaded"
     remedy = "put its files (tokenizer.json, tokenizer_config.json) beside the weights"
-    with explained(missing, remedy), _code_refused(name):
+    with reraise_as_user_error(missing, remedy), _code_refused(name):
         if not checkpoints.has_tokenizer(folder):
             raise FileNotFoundError("none is there")
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=code)
@@ -213,8 +215,10 @@ def _model(
         logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
     told = place.settings | {"use_safetensors": True, "output_loading_info": True}
     with (
-        explained(f"The weights of {name} cannot be loaded", "fetch or save them anew"),
-        placement.refused(folder, name, place),
+        reraise_as_user_error(
+            f"The weights of {name} cannot be loaded", "fetch or save them anew"
+        ),
+        placement.reraise_refused_weights(folder, name, place),
     ):
         model, report = auto.from_pretrained(folder, trust_remote_code=code, **told)
     if report["missing_keys"]:
@@ -226,7 +230,7 @@ def _model(
     return model if "device_map" in place.settings else model.to(place.device)
 
 
-def fused(model: PreTrainedModel) -> PreTrainedModel:
+def fuse_gelu_activations(model: PreTrainedModel) -> PreTrainedModel:
     """Have one kernel compute each GELU in its tanh form, instead of eight; return the model."""
     from torch import nn
     from transformers import activations

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import torch
 
-from helpers import UserError, first_line
+from helpers import UserError, first_line_of_error
 from helpers.models import gpu, network_inputs, tokens
 from helpers.models.language_model import LanguageModel, Local
 from helpers.models.tokens import Row
 
 # A log-probability may be rounded to this much above 0.
-ROUNDED = 1e-4
+LARGEST_ROUNDING = 1e-4
 # Largest difference of a log-probability from the plain way at which a method counts as
 # exact. Wrong positions or a wrong mask move them by 0.05 to 1.7.
-TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
+TOLERANCE_OF_FORMAT = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 
 
-def refuse_unfit(model: Local) -> None:
+def refuse_unfit_model(model: Local) -> None:
     """Refuse a model whose tokenizer, way of reading or probabilities do not fit, in two passes."""
     try:
         rows = model.model.get_input_embeddings().weight.shape[0]
@@ -42,21 +42,21 @@ def refuse_unfit(model: Local) -> None:
             "so it must be another model's; put the model's own tokenizer beside its weights."
         )
     _passes(model)
-    tell_unbegun(model)
+    warn_of_missing_first_token(model)
 
 
-def tell_unbegun(model: LanguageModel) -> None:
+def warn_of_missing_first_token(model: LanguageModel) -> None:
     """Log that a model gets no first token, where its family reads one."""
-    if said := tokens.unbegun(model):
+    if said := tokens.missing_first_token_warning(model):
         logging.getLogger(__name__).warning(said)
 
 
 def _passes(model: Local) -> None:
     """Refuse what shows in the passes of two texts that differ in their last tokens."""
-    text = texts(model)
+    text = random_text_sampler(model)
     head, source = text(6), ()
     if model.kind == "seq2seq":
-        head, source = tokens.decoder_start(model) + head, text(6)
+        head, source = tokens.decoder_start_ids(model) + head, text(6)
     rows = [Row(head + text(2), 1, source) for _ in range(2)]
     try:
         first, other = (network_inputs.logits_of_row(model, row) for row in rows)
@@ -64,11 +64,13 @@ def _passes(model: Local) -> None:
     except (
         Exception
     ) as error:  # whatever a model raises that waits for pictures or sound
-        if gpu.out_of_memory(error):
+        if gpu.is_out_of_memory(error):
             raise
         raise _no_text(model, error) from error
-    refuse_nan(model, torch.cat([first, other])[:, 0].tolist())
-    if not distance(first[: len(head)], other[: len(head)]) <= limit(model):
+    refuse_invalid_log_probabilities(model, torch.cat([first, other])[:, 0].tolist())
+    if not log_probability_distance(
+        first[: len(head)], other[: len(head)]
+    ) <= log_probability_tolerance(model):
         raise UserError(
             f"{model.name} reads a text in both directions: a word's probability depends on the "
             "words after it; choose a causal or a sequence-to-sequence language model."
@@ -78,12 +80,12 @@ def _passes(model: Local) -> None:
 def _no_text(model: Local, error: Exception) -> UserError:
     return UserError(
         f"{model.name} ({model.config.model_type}) does not continue text alone "
-        f"({type(error).__name__}: {first_line(error)}); choose a causal or a "
+        f"({type(error).__name__}: {first_line_of_error(error)}); choose a causal or a "
         "sequence-to-sequence language model."
     )
 
 
-def texts(model: Local) -> Callable[[int], tuple[int, ...]]:
+def random_text_sampler(model: Local) -> Callable[[int], tuple[int, ...]]:
     """Return what draws random texts of so many ids, none of which means anything special."""
     special = {
         *model.tokenizer.all_special_ids,
@@ -94,9 +96,11 @@ def texts(model: Local) -> Callable[[int], tuple[int, ...]]:
     return lambda length: tuple(draw.choice(known, size=length).tolist())
 
 
-def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
+def refuse_invalid_log_probabilities(
+    model: LanguageModel, values: Iterable[float]
+) -> None:
     """Refuse log-probabilities of which one is above 0 or, as damaged weights give, no number."""
-    if not all(value <= ROUNDED for value in values):
+    if not all(value <= LARGEST_ROUNDING for value in values):
         raise UserError(
             f"{model.name} gives probabilities that are not numbers (nan) in "
             f"{model.number_format}, or above 1; fetch or save its weights "
@@ -104,17 +108,17 @@ def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
         )
 
 
-def distance(first: torch.Tensor, other: torch.Tensor) -> float:
+def log_probability_distance(first: torch.Tensor, other: torch.Tensor) -> float:
     """Return the largest mean difference of log-probabilities over the vocabulary.
 
     >>> certain = torch.tensor([[0.0, -float("inf")]])
-    >>> distance(certain, certain), distance(torch.zeros(2, 2), torch.eye(2))
+    >>> log_probability_distance(certain, certain), log_probability_distance(torch.zeros(2, 2), torch.eye(2))
     (0.0, 0.5)
     """
     apart = torch.where(first == other, 0.0, (first - other).abs())
     return float(apart.mean(-1).max())
 
 
-def limit(model: LanguageModel) -> float:
+def log_probability_tolerance(model: LanguageModel) -> float:
     """Return up to which difference of a log-probability two ways count as one, by the format."""
-    return TOLERANCE[model.number_format]
+    return TOLERANCE_OF_FORMAT[model.number_format]

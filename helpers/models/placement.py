@@ -15,14 +15,17 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from helpers import UserError, first_line
+from helpers import UserError, first_line_of_error
 from helpers.io import files
 from helpers.models import gpu
 
-BITS = "4bit"
-PACKAGES = {"accelerate": "accelerate==1.15.0", "bitsandbytes": "bitsandbytes==0.50.2"}
+FOUR_BIT = "4bit"
+PINNED_PACKAGES = {
+    "accelerate": "accelerate==1.15.0",
+    "bitsandbytes": "bitsandbytes==0.50.2",
+}
 # Share of a GPU's free memory that weights may take; the rest is for what is computed.
-ROOM = 0.8
+MEMORY_SHARE_OF_WEIGHTS = 0.8
 
 
 @dataclass(frozen=True)
@@ -52,33 +55,43 @@ class Placement:
         return told
 
 
-def place(
+def choose_placement(
     name: str | Path, weights: tuple[Path, ...], device: str | None, dtype: str | None
 ) -> Placement:
     """Return where a model's weights go, and in what format."""
-    where = gpu.device(device)
+    where = gpu.choose_device(device)
     try:
-        parameters = count(weights)
+        parameters = count_parameters(weights)
     except SafetensorError:  # a file that was cut: loading it says so
         parameters = 0
-    number, share = number_format(name, where, dtype, parameters)
-    bits = BITS if dtype == BITS else None
+    number, share = dtype_and_bytes_per_weight(name, where, dtype, parameters)
+    bits = FOUR_BIT if dtype == FOUR_BIT else None
     if bits:
         _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
-    size, free = int(parameters * share), gpu.memory(where).free
-    if device is None and where.type == "cuda" and size > ROOM * free:
+    size, free = int(parameters * share), gpu.device_memory(where).free
+    if (
+        device is None
+        and where.type == "cuda"
+        and size > MEMORY_SHARE_OF_WEIGHTS * free
+    ):
         _need(
-            f"The {gpu.gigabytes(size)} of {name} do not fit into the {gpu.gigabytes(free)} "
+            f"The {gpu.format_gigabytes(size)} of {name} do not fit into the {gpu.format_gigabytes(free)} "
             f"free on {where}, and to spread them over all devices",
             "accelerate",
         )
         return Placement(where, number, bits, spread=True)
     if size > free:
-        raise UserError(no_room(name, where, gpu.gigabytes(free), gpu.gigabytes(size)))
+        raise UserError(
+            no_room_message(
+                name, where, gpu.format_gigabytes(free), gpu.format_gigabytes(size)
+            )
+        )
     return Placement(where, number, bits)
 
 
-def no_room(name: str | Path, where: torch.device, free: str, size: str = "") -> str:
+def no_room_message(
+    name: str | Path, where: torch.device, free: str, size: str = ""
+) -> str:
     """Return the sentence on weights that a device's memory does not hold."""
     weights = f"The weights of {name}" + (f" ({size})" if size else "")
     return (
@@ -87,14 +100,14 @@ def no_room(name: str | Path, where: torch.device, free: str, size: str = "") ->
     )
 
 
-def number_format(
+def dtype_and_bytes_per_weight(
     name: str | Path, where: torch.device, dtype: str | None, parameters: int
 ) -> tuple[torch.dtype, float]:
     """Return the format to compute in on a device, and the bytes that a weight takes."""
-    if dtype == BITS:
+    if dtype == FOUR_BIT:
         if where.type != "cuda":
             raise UserError(
-                f"{BITS} weights need a GPU, and {name} goes to {where}; leave the dtype out, or "
+                f"{FOUR_BIT} weights need a GPU, and {name} goes to {where}; leave the dtype out, or "
                 "choose bfloat16."
             )
         return gpu.best_dtype(where, math.inf), 0.5
@@ -103,35 +116,37 @@ def number_format(
     else:
         number = gpu.best_dtype(where, parameters)
     if number is None:
-        known = ", ".join([*gpu.DTYPES, BITS])
+        known = ", ".join([*gpu.DTYPES, FOUR_BIT])
         raise UserError(f"The dtype {str(dtype)!r} is not known; give one of {known}.")
     return number, number.itemsize
 
 
 @contextlib.contextmanager
-def refused(folder: Path, name: str | Path, place: Placement) -> Iterator[None]:
+def reraise_refused_weights(
+    folder: Path, name: str | Path, place: Placement
+) -> Iterator[None]:
     """Say of weights that cannot be loaded where memory or a quantised checkpoint is the cause."""
     try:
         yield
     except (
         Exception
     ) as error:  # whatever the files, or code that comes with them, run into
-        if gpu.out_of_memory(error):
-            free = gpu.gigabytes(gpu.memory(place.device).free)
-            raise UserError(no_room(name, place.device, free)) from error
+        if gpu.is_out_of_memory(error):
+            free = gpu.format_gigabytes(gpu.device_memory(place.device).free)
+            raise UserError(no_room_message(name, place.device, free)) from error
         told = files.parse_json(
             files.read_text(folder / "config.json"), folder / "config.json"
         )
         if method := (told.get("quantization_config") or {}).get("quant_method"):
             raise UserError(
                 f"The weights of {name} are already quantised ({method}), which cannot be read on "
-                f"{place.device} here ({first_line(error)}); install what it names, or choose the "
+                f"{place.device} here ({first_line_of_error(error)}); install what it names, or choose the "
                 "model's unquantised weights."
             ) from error
         raise
 
 
-def count(weights: tuple[Path, ...]) -> int:
+def count_parameters(weights: tuple[Path, ...]) -> int:
     """Return how many numbers safetensors files hold, without reading them."""
     from safetensors import safe_open
 
@@ -144,7 +159,9 @@ def count(weights: tuple[Path, ...]) -> int:
 
 
 def _need(what: str, *packages: str) -> None:
-    if missing := [PACKAGES[name] for name in packages if find_spec(name) is None]:
+    if missing := [
+        PINNED_PACKAGES[name] for name in packages if find_spec(name) is None
+    ]:
         needed = " and ".join(missing)
         raise UserError(
             f"{what} {needed} must be installed (pip install {' '.join(missing)}); or choose a "

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 from helpers import UserError
 
-KEY = "SERVER_API_KEY"
-DECIMALS = 2  # of the log-probabilities of a fingerprint
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+SERVER_KEY_VARIABLE = "SERVER_API_KEY"
+FINGERPRINT_DECIMALS = 2  # of the log-probabilities of a fingerprint
+LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True)
-class Address:
+class ServerAddress:
     """Where a server listens (without a last slash or ``/v1``), and its name of the model."""
 
     url: str
@@ -25,11 +25,11 @@ class Address:
     @property
     def local(self) -> bool:
         """Whether the server runs on this very machine."""
-        return urlsplit(self.url).hostname in LOOPBACK
+        return urlsplit(self.url).hostname in LOOPBACK_HOSTS
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """How hard a server is pressed; the first three are set by ``SERVER_IN_FLIGHT`` and so on."""
 
     in_flight: int = 32  # the most requests that wait for an answer at once
@@ -42,8 +42,8 @@ class Limits:
 class Server:
     """What a server gives of a model that it holds, and how it is asked."""
 
-    address: Address
-    limits: Limits
+    address: ServerAddress
+    limits: ServerLimits
     ways: tuple[
         str, ...
     ]  # that give exact log-probabilities (`server.completions`), best first
@@ -64,7 +64,7 @@ class Server:
     @property
     def fingerprint(self) -> str:
         """A hash of the sample, rounded, for what a server gives differs a little between times."""
-        rounded = [f"{value:.{DECIMALS}f}" for value in self.sample]
+        rounded = [f"{value:.{FINGERPRINT_DECIMALS}f}" for value in self.sample]
         return hashlib.sha256(json.dumps(rounded).encode()).hexdigest()
 
     def described(self) -> dict[str, Any]:
@@ -81,15 +81,15 @@ class Server:
         }
 
 
-def is_address(name: object) -> bool:
+def is_server_address(name: object) -> bool:
     """Tell whether a model's name is a server's address."""
     return re.match(r"https?://", str(name)) is not None
 
 
-def parse(name: object) -> Address:
+def parse_server_address(name: object) -> ServerAddress:
     """Return the parts of a server's address.
 
-    >>> parse("http://localhost:8000/v1/#org/model")
+    >>> parse_server_address("http://localhost:8000/v1/#org/model")
     Address(url='http://localhost:8000', model='org/model')
     """
     url, _, model = str(name).partition("#")
@@ -103,7 +103,7 @@ def parse(name: object) -> Address:
     if parts.username or parts.password or parts.query:
         raise UserError(
             f"The address of the server {host} holds a user, a password or a question; leave them "
-            f"out, and put the key into the environment, in {KEY}."
+            f"out, and put the key into the environment, in {SERVER_KEY_VARIABLE}."
         )
     url = re.sub(r"(/v1)?/*$", "", url)
     if not host or not model:
@@ -111,25 +111,25 @@ def parse(name: object) -> Address:
             f"{url} does not say which model: write {url if host else 'http://host:8000'}#NAME, "
             "NAME being what the server calls it."
         )
-    return Address(url, model)
+    return ServerAddress(url, model)
 
 
-def folder_name(name: object) -> str:
+def server_folder_name(name: object) -> str:
     """Return what tells a model on a server from all others, as the name of a folder."""
-    address = parse(name)
+    address = parse_server_address(name)
     digits = hashlib.sha256(f"{address.url}#{address.model}".encode()).hexdigest()[:8]
     place = urlsplit(address.url).netloc.replace(":", "_")
     return f"{place}/{address.model}-{digits}"
 
 
-def limits() -> Limits:
+def limits_from_environment() -> ServerLimits:
     """Return the limits that the environment sets."""
     found = {}
     for name, kind in (("in_flight", int), ("timeout", float), ("patience", float)):
         variable = f"SERVER_{name.upper()}"
         text = os.environ.get(variable)
         try:
-            value = kind(text) if text else getattr(Limits, name)
+            value = kind(text) if text else getattr(ServerLimits, name)
         except ValueError:
             value = 0
         if not 0 < value < float("inf"):
@@ -137,4 +137,4 @@ def limits() -> Limits:
                 f"{variable} is {text!r}; set it to a number above 0, or unset it."
             )
         found[name] = value
-    return Limits(**found)
+    return ServerLimits(**found)

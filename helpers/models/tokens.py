@@ -13,21 +13,28 @@ from typing import Any
 
 from transformers.utils import chat_template_utils
 
-from helpers import UserError, first_line
+from helpers import UserError, first_line_of_error
 from helpers.models import families, prefix_tokenising
 from helpers.models.language_model import LanguageModel
 from helpers.models.patching import patched
-from helpers.models.prefix_tokenising import common_prefix
+from helpers.models.prefix_tokenising import common_prefix_length
 
 # Families whose models read a first token before every text; without it Gemma falls
 # apart.
-BEGUN = ("cohere", "gemma", "ministral", "mistral", "mixtral", "recurrent_gemma")
+FAMILIES_WITH_FIRST_TOKEN = (
+    "cohere",
+    "gemma",
+    "ministral",
+    "mistral",
+    "mixtral",
+    "recurrent_gemma",
+)
 # What templates are told: to write a text, up to where the answer would stand, without
 # thoughts.
-UNTHINKING = {"tokenize": False, "add_generation_prompt": True}
-UNTHINKING |= {"enable_thinking": False, "thinking": False}
+CHAT_TEMPLATE_SETTINGS = {"tokenize": False, "add_generation_prompt": True}
+CHAT_TEMPLATE_SETTINGS |= {"enable_thinking": False, "thinking": False}
 # Characters of texts whose ids are kept for the next time, some 100 MB.
-ROOM = 10_000_000
+MOST_KEPT_CHARACTERS = 10_000_000
 
 
 class _Day(datetime):
@@ -60,25 +67,25 @@ class Row:
         return ("score", len(self.source), self.start)
 
 
-def read(model: LanguageModel, prompts: Texts) -> list[str]:
+def strings_read_by_model(model: LanguageModel, prompts: Texts) -> list[str]:
     """Return the exact strings that a model reads for prompts, special tokens included."""
     if model.chat:
         return [_template(model, prompt) for prompt in prompts]
     before, after = _special_ids(model)
-    head = "".join(pieces(model, before))
-    tail = "".join(pieces(model, after)) if model.kind == "seq2seq" else ""
+    head = "".join(token_names(model, before))
+    tail = "".join(token_names(model, after)) if model.kind == "seq2seq" else ""
     return [f"{head}{prompt}{tail}" for prompt in prompts]
 
 
 def prompt_ids(model: LanguageModel, prompts: Texts) -> list[tuple[int, ...]]:
     """Return the ids of prompts as models read them; a causal model's end token is dropped."""
-    texts = read(model, prompts) if model.chat else list(prompts)
+    texts = strings_read_by_model(model, prompts) if model.chat else list(prompts)
     if model.kind == "causal":
         return _causal(model, texts)
     return _encode(model, texts, special=not model.chat)
 
 
-def rows(
+def rows_of_continuations(
     model: LanguageModel, prompts: Texts, continuations: Texts, groups: Groups
 ) -> list[Row]:
     """Return the row of each prompt and continuation; a group is scored from the same token on."""
@@ -100,7 +107,7 @@ def rows(
     return made
 
 
-def sentences(model: LanguageModel, texts: Texts) -> list[Row]:
+def rows_of_texts(model: LanguageModel, texts: Texts) -> list[Row]:
     """Return rows of whole texts; without a token before it, a text's first one is not scored."""
     model, nothing = replace(model, prompt_format="bare"), [""] * len(texts)
     if model.kind == "seq2seq":
@@ -108,17 +115,20 @@ def sentences(model: LanguageModel, texts: Texts) -> list[Row]:
     return _causal_rows(model, nothing, texts, [(text,) for text in texts])
 
 
-def begins(model: LanguageModel) -> bool:
+def has_first_token(model: LanguageModel) -> bool:
     """Return whether a token comes before any text, so that the text's first one is scored."""
     return model.kind == "seq2seq" or bool(_special_ids(model)[0])
 
 
-def unbegun(model: LanguageModel) -> str:
+def missing_first_token_warning(model: LanguageModel) -> str:
     """Say so where a model's family reads a first token before every text, and it gets none."""
     if model.config is None or model.kind != "causal":
         return ""
-    config = families.text(model.config)
-    if not config.model_type.startswith(BEGUN) or config.bos_token_id is None:
+    config = families.text_config(model.config)
+    if (
+        not config.model_type.startswith(FAMILIES_WITH_FIRST_TOKEN)
+        or config.bos_token_id is None
+    ):
         return ""
     if config.bos_token_id in prompt_ids(model, ["a"])[0]:
         return ""
@@ -139,7 +149,7 @@ def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) ->
         )
 
 
-def decoder_start(model: LanguageModel) -> tuple[int, ...]:
+def decoder_start_ids(model: LanguageModel) -> tuple[int, ...]:
     """Return the ids that a sequence-to-sequence model's decoder reads before any text."""
     places = (model.config, model.generation_config)
     names = ("decoder_start_token_id", "bos_token_id")
@@ -152,13 +162,13 @@ def decoder_start(model: LanguageModel) -> tuple[int, ...]:
     return (first, *_special_ids(model)[0])
 
 
-def pieces(model: LanguageModel, ids: Sequence[int]) -> list[str]:
+def token_names(model: LanguageModel, ids: Sequence[int]) -> list[str]:
     """Return tokens as the tokenizer names them; an id of the model alone as ``<id>``."""
     names = model.tokenizer.convert_ids_to_tokens(list(ids))
     return [f"<{i}>" if name is None else str(name) for i, name in zip(ids, names)]
 
 
-def named(model: LanguageModel, name: str) -> int:
+def token_id_of_name(model: LanguageModel, name: str) -> int:
     """Return the id of a token from what a server calls it: ``token_id:7``, or its text."""
     if name.startswith("token_id:"):
         return int(name.removeprefix("token_id:"))
@@ -186,15 +196,19 @@ def _causal_rows(
 ) -> list[Row]:
     distinct = list(dict.fromkeys(prompts))
     alone = dict(zip(distinct, prompt_ids(model, distinct)))
-    shown = dict(zip(distinct, read(model, distinct) if model.chat else distinct))
-    joint = prefix_tokenising.joint(
+    shown = dict(
+        zip(
+            distinct, strings_read_by_model(model, distinct) if model.chat else distinct
+        )
+    )
+    joint = prefix_tokenising.joint_token_ids(
         [(shown[p], c) for p, c in zip(prompts, continuations)],
         whole=lambda texts: _causal(model, texts),
         part=lambda texts: _encode(model, texts, special=False),
     )
     starts: dict[tuple, int] = {}
     for key, prompt, ids in zip(zip(groups, prompts), prompts, joint):
-        shared = common_prefix(ids, alone[prompt]) if alone[prompt] else 1
+        shared = common_prefix_length(ids, alone[prompt]) if alone[prompt] else 1
         starts[key] = min(shared, starts.get(key, shared))
     return [Row(ids, starts[key]) for ids, key in zip(joint, zip(groups, prompts))]
 
@@ -204,7 +218,7 @@ def _seq2seq_rows(
 ) -> list[Row]:
     distinct = list(dict.fromkeys(prompts))
     sources = dict(zip(distinct, prompt_ids(model, distinct)))
-    start = decoder_start(model)
+    start = decoder_start_ids(model)
     targets = _encode(model, continuations, special=False)
     return [
         Row(start + ids, len(start), sources[p]) for ids, p in zip(targets, prompts)
@@ -222,7 +236,7 @@ def _causal(model: LanguageModel, texts: Texts) -> list[tuple[int, ...]]:
     ]
 
 
-def forget(model: LanguageModel) -> None:
+def forget_token_ids(model: LanguageModel) -> None:
     """Let go of the ids of texts, so that what comes next tokenises its texts itself."""
     model.known.ids.clear()
     model.known.characters = 0
@@ -241,8 +255,8 @@ def _encode(model: LanguageModel, texts: Texts, special: bool) -> list[tuple[int
             known.ids[special, text] = tuple(ids)
             known.characters += len(text)
     ids_of_texts = [known.ids[special, text] for text in texts]
-    if known.characters > ROOM:
-        forget(model)
+    if known.characters > MOST_KEPT_CHARACTERS:
+        forget_token_ids(model)
     return ids_of_texts
 
 
@@ -264,11 +278,13 @@ def _template(model: LanguageModel, prompt: str) -> str:
         try:
             with patched(chat_template_utils, "datetime", _Day):
                 asked = [{"role": "user", "content": content}]
-                text = model.tokenizer.apply_chat_template(asked, **UNTHINKING)
+                text = model.tokenizer.apply_chat_template(
+                    asked, **CHAT_TEMPLATE_SETTINGS
+                )
         except (
             Exception
         ) as error:  # whatever the model's template runs into, or raises itself
-            why = first_line(error)
+            why = first_line_of_error(error)
         else:
             if prompt.strip() in text:
                 return text

@@ -1,15 +1,15 @@
 """Probes to answers: exact log-probabilities, greedy text, attributions."""
 
-from helpers.probing.engine import method
+from helpers.probing.engine import scoring_method
 from helpers.probing.generation import generate, score_and_generate
-from helpers.probing.scoring import metered, score, score_sentences, work
+from helpers.probing.scoring import score, score_sentences, scoring_work, work_counter
 
 __all__ = [
     "generate",
-    "metered",
-    "method",
+    "work_counter",
+    "scoring_method",
     "score",
     "score_and_generate",
     "score_sentences",
-    "work",
+    "scoring_work",
 ]

@@ -16,23 +16,25 @@ from helpers.probing.engine import packing
 
 # Points of the path that are forwarded together, fewer where memory is short; more only
 # costs it.
-POINTS = 10
-STEPS = (50, 200)  # points of the integral, tried in this order
-TOLERANCE = 0.05  # of the change of probability: a larger error has not converged
+POINTS_AT_ONCE = 10
+N_STEPS_TRIED = (50, 200)  # points of the integral, tried in this order
+CONVERGENCE_TOLERANCE = (
+    0.05  # of the change of probability: a larger error has not converged
+)
 
 
-def attribute(
+def attribute_probability(
     model: LanguageModel, prompt: str, continuation: str, n_steps: int = 50
 ) -> pd.DataFrame:
-    """Attribute as :func:`attribute_well` does, with so many points of the integral."""
+    """Attribute as :func:`attribute_until_converged` does, with so many points of the integral."""
     if not isinstance(model, Local):
         raise UserError(
             f"Attribution needs a model's weights, and {model.name} is on a server; load the model "
             "here, or turn attribution off."
         )
-    row = tokens.rows(model, [prompt], [continuation], [("the prompt", repr(prompt))])[
-        0
-    ]
+    row = tokens.rows_of_continuations(
+        model, [prompt], [continuation], [("the prompt", repr(prompt))]
+    )[0]
     tokens.check_length(model, row, f"The prompt {prompt!r}")
     with _wrapped(model, row) as wrapped:
 
@@ -52,14 +54,14 @@ def attribute(
             )
             yield {row: found.sequence_attributions[0]}
 
-        found = next(packing.halving(run, [row], POINTS))[row]
+        found = next(packing.run_with_shrinking_packs(run, [row], POINTS_AT_ONCE))[row]
     causal = model.kind == "causal"
     values = found.target_attributions if causal else found.source_attributions
     values = values.detach().float().cpu()  # shape (inputs, steps, embedding)
     errors = found.step_scores["deltas"].detach().float().cpu().flatten()
     names, said = (
-        tokens.pieces(model, row.source or row.ids),
-        tokens.pieces(model, row.scored),
+        tokens.token_names(model, row.source or row.ids),
+        tokens.token_names(model, row.scored),
     )
     records = []
     for step, step_token in enumerate(said):
@@ -78,7 +80,7 @@ def attribute(
     return pd.DataFrame(records, columns=columns)
 
 
-def attribute_well(
+def attribute_until_converged(
     model: LanguageModel, prompt: str, continuation: str
 ) -> pd.DataFrame:
     r"""Attribute the probability of each token of a forced continuation to the tokens before it.
@@ -90,9 +92,9 @@ def attribute_well(
               \frac{\partial P(w_l \mid x' + \alpha (x - x'))}{\partial x_{id}} \, d\alpha
 
     The scores of one step sum to the probability given the prompt less that given the
-    baseline, up to the error of the integral; it is taken with more points (`STEPS`)
+    baseline, up to the error of the integral; it is taken with more points (`N_STEPS_TRIED`)
     until it has
-    :func:`converged`, and as it is where it never does.
+    :func:`has_converged`, and as it is where it never does.
 
     Returns one row a pair of a continuation's token and an input token before it (for a
     sequence-to-sequence model: of the encoder): `step`, `step_token`, `position`,
@@ -100,20 +102,20 @@ def attribute_well(
     attribution's vector over the embedding as a share of the step's sum, what inseq
     shows) and the step's `change`, which the scores should sum to.
     """
-    for n_steps in STEPS:
-        table = attribute(model, prompt, continuation, n_steps)
-        if converged(table):
+    for n_steps in N_STEPS_TRIED:
+        table = attribute_probability(model, prompt, continuation, n_steps)
+        if has_converged(table):
             break
     return table
 
 
-def converged(table: pd.DataFrame) -> bool:
+def has_converged(table: pd.DataFrame) -> bool:
     """Say whether the scores of each step sum to the change that they divide."""
     steps = table.groupby("step").agg(
         score=("score", "sum"), change=("change", "first")
     )
     errors = (steps["score"] - steps["change"]).abs()
-    return bool((errors <= TOLERANCE * steps["change"].abs().max()).all())
+    return bool((errors <= CONVERGENCE_TOLERANCE * steps["change"].abs().max()).all())
 
 
 @contextmanager
@@ -166,7 +168,7 @@ def _encoder(model: LanguageModel, row: Row) -> Any:
         baseline = torch.tensor([ids[:first] + baseline_ids(model, ids[first:])])
         return BatchEncoding(
             input_ids=tensor,
-            input_tokens=[tokens.pieces(model, ids)],
+            input_tokens=[tokens.token_names(model, ids)],
             attention_mask=torch.ones_like(tensor),
             baseline_ids=baseline.to(model.device)
             if settings.get("return_baseline")

@@ -12,12 +12,18 @@ from helpers.models import LanguageModel, model_checks
 from helpers.models.tokens import Row
 from helpers.probing import engine
 from helpers.probing import result_cache as caches
-from helpers.probing.engine.decoding import Rules, Task, Text
+from helpers.probing.engine.decoding import (
+    ContinuationTask,
+    ContinuedText,
+    StoppingRules,
+)
 from helpers.probing.result_cache import Result
 
-VERSION = 2  # of what is kept of a text: raise it with every change of what that says
+TEXT_RESULTS_VERSION = (
+    2  # of what is kept of a text: raise it with every change of what that says
+)
 LOG_SECONDS = 30  # between two lines of progress in a log file
-Results = dict[Row | Task, Result]
+Results = dict[Row | ContinuationTask, Result]
 
 
 class CachedAnswers:
@@ -36,28 +42,28 @@ class CachedAnswers:
         self,
         model: LanguageModel,
         folder: str | Path | None = None,
-        rules: Rules | None = None,
+        rules: StoppingRules | None = None,
     ) -> None:
         self.model = model
         self.rules = rules
         self.folder = None if folder is None else Path(folder)
-        self.identity = "" if folder is None else caches.identity(model)
-        self.keys: dict[Row | Task, str] = {}
+        self.identity = "" if folder is None else caches.model_identity_hash(model)
+        self.keys: dict[Row | ContinuationTask, str] = {}
         self.unsaved: dict[str, Result] = {}
         self.saved_at = 0.0
 
-    def key(self, request: Row | Task) -> str:
+    def key(self, request: Row | ContinuationTask) -> str:
         """Return the name under which a request's result is kept."""
         parts = request.cache_parts()
-        if isinstance(request, Task):
-            parts = (*parts, VERSION, *self.rules.cache_parts())
+        if isinstance(request, ContinuationTask):
+            parts = (*parts, TEXT_RESULTS_VERSION, *self.rules.cache_parts())
         read = (*request.source, *request.ids)
-        return caches.key(self.identity, read, *parts)
+        return caches.result_key(self.identity, read, *parts)
 
     def results(
         self,
         rows: Iterable[Row],
-        tasks: Iterable[Task] = (),
+        tasks: Iterable[ContinuationTask] = (),
         shown: str = "",
         batch_size: int | None = None,
     ) -> Results:
@@ -86,27 +92,27 @@ class CachedAnswers:
                 self._save()
         return found
 
-    def _kept(self, requests: list[Row | Task]) -> Results:
+    def _kept(self, requests: list[Row | ContinuationTask]) -> Results:
         """Return the results that the folder holds."""
         if self.folder is None:
             return {}
         self.keys = {request: self.key(request) for request in requests}
-        kept = caches.read(self.folder, self.keys.values())
+        kept = caches.read_results(self.folder, self.keys.values())
         return {one: kept[key] for one, key in self.keys.items() if key in kept}
 
     def _computed(
-        self, rows: list[Row], tasks: list[Task], batch_size: int | None
+        self, rows: list[Row], tasks: list[ContinuationTask], batch_size: int | None
     ) -> Iterator[Results]:
         """Yield what the model gives, some at a time."""
         if not rows and not tasks:
             return
-        scorer = engine.scorer(self.model)
+        scorer = engine.scorer_of_model(self.model)
         # Rows that are read on the way to a text, by the task that reads them.
-        joined: dict[Task, Row] = {}
+        joined: dict[ContinuationTask, Row] = {}
         if rows and tasks and scorer.joins:
             wanted = set(tasks)
             for row in rows:
-                task = Task(row.ids[: row.start], row.source, row.scored)
+                task = ContinuationTask(row.ids[: row.start], row.source, row.scored)
                 if task in wanted:
                     joined[task] = row
         if tasks:
@@ -123,7 +129,7 @@ class CachedAnswers:
         if alone:
             for scores in scorer.score(alone, batch_size):
                 values = itertools.chain.from_iterable(scores.values())
-                model_checks.refuse_nan(self.model, values)
+                model_checks.refuse_invalid_log_probabilities(self.model, values)
                 yield {row: Result(logprobs) for row, logprobs in scores.items()}
 
     def _keep(self, done: Results) -> None:
@@ -139,12 +145,12 @@ class CachedAnswers:
     def _save(self) -> None:
         """Put on disk what is not there yet."""
         if self.unsaved:
-            caches.write(self.folder, self.unsaved)
+            caches.write_results(self.folder, self.unsaved)
             self.unsaved = {}
             self.saved_at = time.monotonic()
 
 
-def _result(text: Text) -> Result:
+def _result(text: ContinuedText) -> Result:
     # A step after the last kept token would continue a text that has ended.
     anchors = text.anchor_logprobs[: text.kept + 1]
     past_end = [float("-inf")] * (len(text.task.anchor) - len(anchors))

@@ -11,7 +11,7 @@ from helpers.models.tokens import Row
 from helpers.probing import scoring
 from helpers.probing.cached_results import CachedAnswers
 from helpers.probing.engine import decoding
-from helpers.probing.engine.decoding import Rules, Task
+from helpers.probing.engine.decoding import ContinuationTask, StoppingRules
 from helpers.probing.result_cache import Result
 
 
@@ -70,7 +70,7 @@ def generate(
         if isinstance(prompts, pd.DataFrame)
         else pd.DataFrame({"prompt": [*prompts]})
     )
-    scoring.check_texts(frame, ["prompt"])
+    scoring.check_text_columns(frame, ["prompt"])
     rules = _rules(model, max_new_tokens, stop)
     texts, reads = _tasks(model, list(frame["prompt"]), anchors, rules)
     shown = "generate" if progress else ""
@@ -80,19 +80,24 @@ def generate(
     said = [_said(model, task, result, rules) for task, result in zip(texts, results)]
     columns = {
         "text": [text for text, _ in said],
-        "tokens": [tokens.pieces(model, r.ids[:n]) for r, (_, n) in zip(results, said)],
+        "tokens": [
+            tokens.token_names(model, r.ids[:n]) for r, (_, n) in zip(results, said)
+        ],
         "logprobs": [list(r.logprobs[:n]) for r, (_, n) in zip(results, said)],
-        "read": tokens.read(model, list(frame["prompt"])),
+        "read": tokens.strings_read_by_model(model, list(frame["prompt"])),
     }
     if reads is not None:
         columns["anchor_logprobs"] = [
             list(found[task].anchor_logprobs) for task in reads
         ]
     made = frame.assign(
-        **{k: scoring.column(v, frame.index) for k, v in columns.items()}
+        **{k: scoring.object_column(v, frame.index) for k, v in columns.items()}
     )
     if model.meters:
-        scoring.count(model, scoring.work(model, scoring.spoken(model, made)))
+        scoring.add_to_work_counters(
+            model,
+            scoring.scoring_work(model, scoring.probes_of_greedy_answers(model, made)),
+        )
     return made
 
 
@@ -134,7 +139,7 @@ def score_and_generate(
     UserError
         As `score` and `generate`.
     """
-    probes, rows = scoring.prepared(model, probes)
+    probes, rows = scoring.named_probes_and_rows(model, probes)
     scoring.check_lengths(model, probes, rows)
     rules = _rules(model, max_new_tokens, stop)
     wanted = probes if spoken is None else probes[list(spoken)]
@@ -144,20 +149,27 @@ def score_and_generate(
     shown = "score and generate" if progress else ""
     answers = CachedAnswers(model, cache, rules)
     found = answers.results(rows, [*texts, *reads], shown, batch_size)
-    made = scoring.scored(model, probes, rows, found)
+    made = scoring.probes_with_results(model, probes, rows, found)
     said = {
         "text": [_said(model, task, found[task], rules)[0] for task in texts],
         "anchor_logprobs": [list(found[task].anchor_logprobs) for task in reads],
     }
-    said = {name: scoring.column(values, wanted.index) for name, values in said.items()}
+    said = {
+        name: scoring.object_column(values, wanted.index)
+        for name, values in said.items()
+    }
     made = made.assign(**pd.DataFrame(said).reindex(made.index))
     if model.meters:
-        continued = scoring.spoken(model, made.loc[wanted.index])
-        scoring.count(model, scoring.work(model, probes, continued))
+        continued = scoring.probes_of_greedy_answers(model, made.loc[wanted.index])
+        scoring.add_to_work_counters(
+            model, scoring.scoring_work(model, probes, continued)
+        )
     return made
 
 
-def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Rules:
+def _rules(
+    model: LanguageModel, max_new_tokens: int, stop: Sequence[str]
+) -> StoppingRules:
     if max_new_tokens < 1:
         raise UserError(f"max_new_tokens is {max_new_tokens}; give at least 1.")
     if isinstance(stop, str) or "" in stop:
@@ -166,23 +178,23 @@ def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Ru
     for settings in (model.generation_config, model.config, model.tokenizer):
         given = getattr(settings, "eos_token_id", None)
         ends |= set(given if isinstance(given, list | tuple) else [given])
-    return Rules(int(max_new_tokens), tuple(stop), tuple(sorted(ends - {None})))
+    return StoppingRules(int(max_new_tokens), tuple(stop), tuple(sorted(ends - {None})))
 
 
 def _tasks(
     model: LanguageModel,
     prompts: list[str],
     anchors: Sequence[str] | None,
-    rules: Rules,
-) -> tuple[list[Task], list[Task] | None]:
+    rules: StoppingRules,
+) -> tuple[list[ContinuationTask], list[ContinuationTask] | None]:
     """Return what gives the texts, and what reads the anchors, where there are any."""
     distinct = list(dict.fromkeys(prompts))
     found = dict(zip(distinct, tokens.prompt_ids(model, distinct)))
     if model.kind == "seq2seq":
-        first = tokens.decoder_start(model)
-        texts = [Task(first, found[prompt]) for prompt in prompts]
+        first = tokens.decoder_start_ids(model)
+        texts = [ContinuationTask(first, found[prompt]) for prompt in prompts]
     else:
-        texts = [Task(found[prompt]) for prompt in prompts]
+        texts = [ContinuationTask(found[prompt]) for prompt in prompts]
         if empty := [prompt for prompt in distinct if not found[prompt]]:
             raise UserError(
                 f"The prompt {empty[0]!r} has no tokens to start from; give some text."
@@ -194,8 +206,11 @@ def _tasks(
                 f"There are {len(anchors)} anchors for {len(prompts)} prompts; give one each."
             )
         names = [f"prompt {pair!r}" for pair in zip(prompts, anchors)]
-        rows = tokens.rows(model, prompts, list(anchors), names)
-        reads = [Task(row.ids[: row.start], row.source, row.scored) for row in rows]
+        rows = tokens.rows_of_continuations(model, prompts, list(anchors), names)
+        reads = [
+            ContinuationTask(row.ids[: row.start], row.source, row.scored)
+            for row in rows
+        ]
         # Where the anchor is read from the prompt's end, one run gives the text and the
         # anchor.
         texts = [r if r.ids == t.ids else t for t, r in zip(texts, reads)]
@@ -207,8 +222,11 @@ def _tasks(
 
 
 def _said(
-    model: LanguageModel, task: Task, result: Result, rules: Rules
+    model: LanguageModel, task: ContinuationTask, result: Result, rules: StoppingRules
 ) -> tuple[str, int]:
     """Return the text of a result, and how many of its tokens carry it."""
-    found = decoding.cut(model, task, result.ids, rules.stop)
-    return found or (decoding.decode(model, task, result.ids), len(result.ids))
+    found = decoding.text_before_stop(model, task, result.ids, rules.stop)
+    return found or (
+        decoding.decode_new_tokens(model, task, result.ids),
+        len(result.ids),
+    )

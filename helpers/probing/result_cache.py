@@ -25,7 +25,7 @@ from helpers import UserError
 from helpers.models import LanguageModel
 from helpers.models import identity as identities
 
-SCHEMA = pa.schema(
+RESULT_SCHEMA = pa.schema(
     [
         ("key", pa.string()),
         ("ids", pa.list_(pa.int64())),
@@ -33,7 +33,7 @@ SCHEMA = pa.schema(
         ("anchor_logprobs", pa.list_(pa.float64())),
     ]
 )
-PATTERN = "answers-*.parquet"
+CACHE_FILE_PATTERN = "answers-*.parquet"
 CHUNK_ROWS = 500
 CHUNK_SECONDS = 5.0
 MOST_FILES = 64
@@ -48,14 +48,14 @@ class Result:
     anchor_logprobs: tuple[float, ...] = ()
 
 
-def identity(model: LanguageModel) -> str:
+def model_identity_hash(model: LanguageModel) -> str:
     """Return a hash of all that decides a model's numbers, versions of libraries included."""
-    decisive = (*model.identity(), identities.versions())
+    decisive = (*model.identity(), identities.library_versions())
     text = json.dumps(decisive, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:
+def result_key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:
     """Return the key of a result: a hash of the model's identity and all that the model reads."""
     # The many ids as bytes, behind what ends where it ends: five times faster than as
     # text.
@@ -64,7 +64,7 @@ def key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:
     return found.hexdigest()
 
 
-def read(folder: Path, keys: Iterable[str]) -> dict[str, Result]:
+def read_results(folder: Path, keys: Iterable[str]) -> dict[str, Result]:
     """Return those results of `keys` that a folder holds already; it can be written afterwards."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def read(folder: Path, keys: Iterable[str]) -> dict[str, Result]:
     except OSError as error:
         raise _unwritable(folder, error) from error
     wanted = pa.array(sorted(set(keys)), pa.string())
-    files = sorted(folder.glob(PATTERN))
+    files = sorted(folder.glob(CACHE_FILE_PATTERN))
     tables = [table for file in files if (table := _table(file)) is not None]
     if len(tables) > MOST_FILES:
         merged = _write(folder, pa.concat_tables(tables))
@@ -89,10 +89,10 @@ def read(folder: Path, keys: Iterable[str]) -> dict[str, Result]:
     return found
 
 
-def write(folder: Path, results: dict[str, Result]) -> None:
+def write_results(folder: Path, results: dict[str, Result]) -> None:
     """Put results on disk."""
     rows = [{"key": name, **vars(result)} for name, result in results.items()]
-    _write(folder, pa.Table.from_pylist(rows, SCHEMA))
+    _write(folder, pa.Table.from_pylist(rows, RESULT_SCHEMA))
 
 
 def _checksum(content: bytes) -> str:
@@ -107,7 +107,7 @@ def _table(file: Path) -> pa.Table | None:
         if file.stem != f"answers-{_checksum(content)}":
             raise OSError("its content does not fit its name")
         table = pq.read_table(io.BytesIO(content))
-        if table.column_names != SCHEMA.names:
+        if table.column_names != RESULT_SCHEMA.names:
             raise OSError("it holds other columns")
         return table
     except FileNotFoundError:

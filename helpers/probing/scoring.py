@@ -14,8 +14,8 @@ from helpers.probing import engine
 from helpers.probing.cached_results import CachedAnswers
 from helpers.probing.result_cache import Result
 
-TEXTS = ("prompt", "continuation")
-NAMES = ("item", "variant", "option")
+TEXT_COLUMNS = ("prompt", "continuation")
+NAME_COLUMNS = ("item", "variant", "option")
 
 
 def score(
@@ -75,14 +75,14 @@ def score(
     >>> score(lm, pd.DataFrame(asked), progress=False)[["item", "option"]].values.tolist()
     [['Which country is Lyon in?', 0], ['Which country is Lyon in?', 1]]
     """
-    probes, rows = prepared(model, probes)
+    probes, rows = named_probes_and_rows(model, probes)
     check_lengths(model, probes, rows)
     shown = "score" if progress else ""
     answers = CachedAnswers(model, cache)
     found = answers.results(rows, shown=shown, batch_size=batch_size)
     if model.meters:
-        count(model, _work(model, rows))
-    return scored(model, probes, rows, found)
+        add_to_work_counters(model, _work(model, rows))
+    return probes_with_results(model, probes, rows, found)
 
 
 def score_sentences(
@@ -138,7 +138,7 @@ def score_sentences(
             raise UserError(
                 f"Text {place} is {text!r}: give a string that is not empty."
             )
-    rows = tokens.sentences(model, texts)
+    rows = tokens.rows_of_texts(model, texts)
     for place, row in enumerate(rows):
         tokens.check_length(model, row, f"Text {place}")
     found = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
@@ -146,21 +146,23 @@ def score_sentences(
     answers = CachedAnswers(model, cache)
     results = answers.results(rows, shown=shown, batch_size=batch_size)
     if model.meters:
-        count(model, _work(model, [row for row in rows if row.scored]))
+        add_to_work_counters(model, _work(model, [row for row in rows if row.scored]))
     lists = [list(results[row].logprobs) if row.scored else [] for row in rows]
     sums = [sum(values) if values else float("nan") for values in lists]
     found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
-    alone = not tokens.begins(model)
-    first = ["".join(tokens.pieces(model, row.ids[:alone])) for row in rows]
+    alone = not tokens.has_first_token(model)
+    first = ["".join(tokens.token_names(model, row.ids[:alone])) for row in rows]
     return found.assign(
         mean=found["logprob"] / found["n_tokens"],
-        logprobs=column(lists, found.index),
-        tokens=column([tokens.pieces(model, row.scored) for row in rows], found.index),
-        unscored=column(first, found.index),
+        logprobs=object_column(lists, found.index),
+        tokens=object_column(
+            [tokens.token_names(model, row.scored) for row in rows], found.index
+        ),
+        unscored=object_column(first, found.index),
     )
 
 
-def work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
+def scoring_work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
     """Count the tokens that scoring probes takes: each probe read whole, and what is shared once.
 
     Parameters
@@ -175,10 +177,12 @@ def work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
         `probes`, `tokens` (of all one by one), `forwarded` (by a model that takes
         packs).
     """
-    return _work(model, [row for some in probes for row in prepared(model, some)[1]])
+    return _work(
+        model, [row for some in probes for row in named_probes_and_rows(model, some)[1]]
+    )
 
 
-def spoken(model: LanguageModel, texts: pd.DataFrame) -> pd.DataFrame:
+def probes_of_greedy_answers(model: LanguageModel, texts: pd.DataFrame) -> pd.DataFrame:
     """Return probes that stand for greedy answers: what was read, and what was said after it."""
     ended = model.tokenizer("\n", add_special_tokens=False)["input_ids"]
     said = texts["text"].where(texts["text"] != "", "\n" if ended else ".")
@@ -189,18 +193,18 @@ def spoken(model: LanguageModel, texts: pd.DataFrame) -> pd.DataFrame:
     return numbered
 
 
-def prepared(
+def named_probes_and_rows(
     model: LanguageModel, probes: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[Row]]:
     """Return probes with all of their names, and their rows."""
-    check_texts(probes, TEXTS)
-    if not set(NAMES) & set(probes.columns):
+    check_text_columns(probes, TEXT_COLUMNS)
+    if not set(NAME_COLUMNS) & set(probes.columns):
         option = probes.groupby("prompt").cumcount()
         probes = probes.assign(item=probes["prompt"], variant="", option=option)
-    check_columns(probes, NAMES, "probes")
+    check_columns(probes, NAME_COLUMNS, "probes")
     groups = list(zip(probes["item"], probes["variant"]))
-    texts = (list(probes[name]) for name in TEXTS)
-    rows, marks = tokens.rows(model, *texts, groups), {}
+    texts = (list(probes[name]) for name in TEXT_COLUMNS)
+    rows, marks = tokens.rows_of_continuations(model, *texts, groups), {}
     for row, group, correct in zip(rows, groups, probes.get("correct", ())):
         unknown = model.tokenizer.unk_token_id in row.scored
         if unknown and marks.setdefault((group, row), correct) != correct:
@@ -217,7 +221,7 @@ def check_lengths(model: LanguageModel, probes: pd.DataFrame, rows: list[Row]) -
         tokens.check_length(model, row, f"Prompt {variant!r} of item {item!r}")
 
 
-def scored(
+def probes_with_results(
     model: LanguageModel,
     probes: pd.DataFrame,
     rows: list[Row],
@@ -225,20 +229,26 @@ def scored(
 ) -> pd.DataFrame:
     """Return probes with the results of their rows."""
     return probes.assign(
-        logprobs=column([list(found[row].logprobs) for row in rows], probes.index),
-        tokens=column([tokens.pieces(model, row.scored) for row in rows], probes.index),
-        read=column(tokens.read(model, list(probes["prompt"])), probes.index),
+        logprobs=object_column(
+            [list(found[row].logprobs) for row in rows], probes.index
+        ),
+        tokens=object_column(
+            [tokens.token_names(model, row.scored) for row in rows], probes.index
+        ),
+        read=object_column(
+            tokens.strings_read_by_model(model, list(probes["prompt"])), probes.index
+        ),
     )
 
 
 def _work(model: LanguageModel, rows: list[Row]) -> dict[str, int]:
-    counted = engine.count_tokens(rows, engine.pack_length(model))
+    counted = engine.count_tokens(rows, engine.pack_length_of_model(model))
     forwarded = counted.get("forwarded", 0)
     return {"probes": len(rows), "tokens": counted["plain"], "forwarded": forwarded}
 
 
 @contextmanager
-def metered(model: LanguageModel) -> Iterator[Counter[str]]:
+def work_counter(model: LanguageModel) -> Iterator[Counter[str]]:
     """Count what a model scores and generates inside the block.
 
     Parameters
@@ -249,13 +259,13 @@ def metered(model: LanguageModel) -> Iterator[Counter[str]]:
     Yields
     ------
     Counter
-        `probes`, `tokens` and `forwarded`, as from :func:`work`.
+        `probes`, `tokens` and `forwarded`, as from :func:`scoring_work`.
 
     Examples
     --------
     >>> from helpers import models
     >>> lm = models.load("atlas-xs")
-    >>> with metered(lm) as work:
+    >>> with work_counter(lm) as work:
     ...     found = score_sentences(lm, ["Lyon is in France."], progress=False)
     >>> work["probes"], work["tokens"] > int(found["n_tokens"].sum())
     (1, True)
@@ -268,13 +278,13 @@ def metered(model: LanguageModel) -> Iterator[Counter[str]]:
         model.meters.pop()  # blocks end in the opposite order of their beginning
 
 
-def count(model: LanguageModel, work: Mapping[str, int]) -> None:
+def add_to_work_counters(model: LanguageModel, work: Mapping[str, int]) -> None:
     """Add what a call took to all that count the model's work."""
     for meter in model.meters:
         meter.update(work)
 
 
-def check_texts(frame: pd.DataFrame, needed: Sequence[str]) -> None:
+def check_text_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
     """Refuse a table that lacks columns, or has in them what is no string."""
     check_columns(frame, needed, "probes")
     for name in needed:
@@ -285,6 +295,6 @@ def check_texts(frame: pd.DataFrame, needed: Sequence[str]) -> None:
                 )
 
 
-def column(values: list, index: pd.Index) -> pd.Series:
+def object_column(values: list, index: pd.Index) -> pd.Series:
     """Return a column of values that may be lists."""
     return pd.Series(values, index=index, dtype=object)

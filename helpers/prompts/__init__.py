@@ -1,5 +1,17 @@
 """Facts to probes, one row a prompt and continuation: single questions, lists, and texts around."""
 
-from helpers.prompts.frames import COLUMNS, fact_checks, fill, monitor, questions
+from helpers.prompts.frames import (
+    QUESTION_COLUMNS,
+    fact_check_probes,
+    fill_template,
+    monitor_probes,
+    question_probes,
+)
 
-__all__ = ["COLUMNS", "fact_checks", "fill", "monitor", "questions"]
+__all__ = [
+    "QUESTION_COLUMNS",
+    "fact_check_probes",
+    "fill_template",
+    "monitor_probes",
+    "question_probes",
+]

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.prompts.prompt_texts import UNSURE, choose_below
+from helpers.prompts.prompt_texts import UNSURE_ANSWER, question_above_options
 
-LETTERS = "ABCDEFGHIJ"
+OPTION_LETTERS = "ABCDEFGHIJ"
 
 
-def distractors(
+def draw_response_distractors(
     responses: pd.DataFrame,
     pool: Mapping[str, Sequence[str]],
     n: int = 20,
@@ -38,7 +38,7 @@ def distractors(
     return found
 
 
-def choices(
+def consistency_probes(
     responses: pd.DataFrame,
     k: int = 20,
     n_options: int = 5,
@@ -46,9 +46,9 @@ def choices(
     seed: int = 0,
 ) -> pd.DataFrame:
     """Make K multiple-choice questions of every response that has distractors enough."""
-    if k < 1 or not 3 <= n_options <= len(LETTERS):
+    if k < 1 or not 3 <= n_options <= len(OPTION_LETTERS):
         raise UserError(
-            f"Give at least 1 question and 3 to {len(LETTERS)} options, not {k} and {n_options}."
+            f"Give at least 1 question and 3 to {len(OPTION_LETTERS)} options, not {k} and {n_options}."
         )
     if by not in ("text", "letter"):
         raise UserError(f'An option is chosen by "text" or by "letter", not by "{by}".')
@@ -59,18 +59,22 @@ def choices(
         random = _random(seed, said.item, said.text, 2)
         for number in range(k):
             wrong = random.choice(len(said.distractors), n_options - 2, replace=False)
-            options = [said.text.strip(), *(said.distractors[i] for i in wrong), UNSURE]
+            options = [
+                said.text.strip(),
+                *(said.distractors[i] for i in wrong),
+                UNSURE_ANSWER,
+            ]
             order = random.permutation(n_options)
             shown = [options[place] for place in order]
             if by == "text":
-                prompt = choose_below(said.question, shown)
+                prompt = question_above_options(said.question, shown)
             else:
                 lines = "".join(
-                    f"{letter}. {text}\n" for letter, text in zip(LETTERS, shown)
+                    f"{letter}. {text}\n" for letter, text in zip(OPTION_LETTERS, shown)
                 )
                 prompt = f"QUESTION: {said.question}\n{lines}ANSWER:"
             for option, (place, text) in enumerate(zip(order, shown)):
-                word = text if by == "text" else LETTERS[option]
+                word = text if by == "text" else OPTION_LETTERS[option]
                 head = (said.item, f"mc{number}", option, prompt, f" {word}")
                 rows.append((*head, bool(place == 0), text))
     columns = [
@@ -85,7 +89,7 @@ def choices(
     return pd.DataFrame(rows, columns=columns)
 
 
-def replies(responses: pd.DataFrame) -> pd.DataFrame:
+def responses_to_ask_again(responses: pd.DataFrame) -> pd.DataFrame:
     """Return what is to be asked again: every informative response to every question, once."""
     told = responses[responses["label"] != "uninformative"]
     told = told.assign(item=told["item"] + " " + told["text"].str.strip())

@@ -7,15 +7,15 @@ from functools import cache
 import pandas as pd
 
 from helpers import UserError
-from helpers.prompts.lists import draw, listing
+from helpers.prompts.lists import draw_examples, example_list_text
 
-Count = Callable[[str], int]  # of the tokens of a text
+CountTokens = Callable[[str], int]  # of the tokens of a text
 
 
-def check(
+def check_list_lengths(
     probes: pd.DataFrame,
     pool: pd.DataFrame,
-    count: Count,
+    count: CountTokens,
     limit: int | None,
     n_examples: int,
     separator: str = "space",
@@ -26,15 +26,15 @@ def check(
         return
     most, worst = n_examples, ("", 0)
     for relation, rows in probes.groupby("relation", sort=False):
-        examples = draw(pool[pool["relation"] == relation], n_examples, seed)
-        head = listing(examples, separator)
+        examples = draw_examples(pool[pool["relation"] == relation], n_examples, seed)
+        head = example_list_text(examples, separator)
         tails = (rows["prompt"].str[len(head) :] + rows["continuation"]).unique()
         tail = max(tails, key=lambda tail: (len(tail), tail))
         if count(head) + 2 * count(tail) <= limit:  # far from it: nothing more to count
             continue
         tail = max(tails, key=count)
         if count(head + tail) > limit:
-            n = fitting(examples, tail, count, limit, separator)
+            n = count_fitting_examples(examples, tail, count, limit, separator)
             most, worst = min((most, worst), (n, (relation, count(head + tail))))
     if worst[1]:
         raise UserError(
@@ -43,10 +43,10 @@ def check(
         )
 
 
-def fitting(
+def count_fitting_examples(
     examples: pd.DataFrame,
     tail: str,
-    count: Count,
+    count: CountTokens,
     limit: int | None,
     separator: str = "space",
 ) -> int:
@@ -56,12 +56,12 @@ def fitting(
     return bisect_right(
         range(1, len(examples) + 1),
         limit,
-        key=lambda n: count(listing(examples[:n], separator) + tail),
+        key=lambda n: count(example_list_text(examples[:n], separator) + tail),
     )
 
 
-def readable(
-    probes: pd.DataFrame, count: Count, limit: int | None, more: int = 0
+def readable_probes(
+    probes: pd.DataFrame, count: CountTokens, limit: int | None, more: int = 0
 ) -> pd.DataFrame:
     """Keep the ways of asking (``variant``) of which a model can read every text whole."""
     if limit is None:

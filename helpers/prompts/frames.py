@@ -18,15 +18,31 @@ import pandas as pd
 from helpers import UserError, check_columns
 
 # What every table of probes has, and these beside it.
-PROBE = ("item", "relation", "variant", "option", "prompt", "continuation", "correct")
-COLUMNS = (*PROBE, "kind", "frame", "context", "context_index", "subject", "object")
+PROBE_COLUMNS = (
+    "item",
+    "relation",
+    "variant",
+    "option",
+    "prompt",
+    "continuation",
+    "correct",
+)
+QUESTION_COLUMNS = (
+    *PROBE_COLUMNS,
+    "kind",
+    "frame",
+    "context",
+    "context_index",
+    "subject",
+    "object",
+)
 CONTEXTS = ("none", "right", "wrong", "unrelated")
 VERDICTS = (" True", " False")
 
 _SLOT = re.compile(r"\[([XY])\]")
 
 
-def questions(
+def question_probes(
     facts: pd.DataFrame,
     frames: pd.DataFrame,
     kind: str = "qa",
@@ -39,7 +55,7 @@ def questions(
     ----------
     facts : DataFrame
         Columns ``fact, relation, subject, object``, for wrong contexts ``distractors``,
-        and for unrelated ones ``unrelated`` (:func:`helpers.datasets.unrelated`).
+        and for unrelated ones ``unrelated`` (:func:`helpers.datasets.draw_unrelated_words`).
     frames : DataFrame
         Columns ``relation, kind, frame, template``.
     kind : {"qa", "wp"}
@@ -67,9 +83,9 @@ def questions(
     ...                       "object": ["France"], "distractors": [["Peru", "Chad"]]})
     >>> frames = pd.DataFrame({"relation": ["P17", "P17"], "kind": ["qa", "wp"], "frame": [0, 0],
     ...                        "template": ["Where is [X]?", "[X] is located in [Y]."]})
-    >>> questions(facts, frames, contexts=["wrong"])[["variant", "prompt"]].values.tolist()
+    >>> question_probes(facts, frames, contexts=["wrong"])[["variant", "prompt"]].values.tolist()
     [['qa0+wrong0', 'Peru. Where is Lyon?'], ['qa0+wrong1', 'Chad. Where is Lyon?']]
-    >>> questions(facts, frames, kind="wp").prompt[0]
+    >>> question_probes(facts, frames, kind="wp").prompt[0]
     'Lyon is located in'
     """
     if kind not in ("qa", "wp"):
@@ -84,7 +100,7 @@ def questions(
     rows = []
     for fact in facts.to_dict("records"):
         for frame, template in by_relation[fact["relation"]]:
-            prompt = fill(template, fact["subject"])
+            prompt = fill_template(template, fact["subject"])
             for context, index, word in _contexts(fact, contexts):
                 suffix = {"none": "", "right": "+right"}.get(
                     context, f"+{context}{index}"
@@ -94,10 +110,10 @@ def questions(
                 rows.append(
                     _answer_row(fact, variant, text, kind, frame, context, index)
                 )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
 
 
-def monitor(
+def monitor_probes(
     facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7
 ) -> pd.DataFrame:
     """Make the R + 1 + M prompts a fact that MONITOR needs.
@@ -110,7 +126,7 @@ def monitor(
     Parameters
     ----------
     facts, frames : DataFrame
-        As for :func:`questions`; distractors are needed.
+        As for :func:`question_probes`; distractors are needed.
     n_frames : int
         R: the first so many question frames. A relation that has fewer gives fewer
         prompts.
@@ -142,7 +158,7 @@ def monitor(
     rows = []
     for fact in facts.to_dict("records"):
         asked = [
-            (n, fill(text, fact["subject"]))
+            (n, fill_template(text, fact["subject"]))
             for n, text in by_relation[fact["relation"]]
         ]
         base, base_prompt = asked[0]
@@ -157,10 +173,10 @@ def monitor(
             rows.append(
                 _answer_row(fact, f"{context}{index}", text, "qa", base, context, index)
             )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
 
 
-def fact_checks(
+def fact_check_probes(
     facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int | None = None
 ) -> pd.DataFrame:
     """Let the model judge true and false statements of every fact: options True and False.
@@ -171,7 +187,7 @@ def fact_checks(
     Parameters
     ----------
     facts, frames : DataFrame
-        As for :func:`questions`; distractors are needed, and frames of kind ``fc``.
+        As for :func:`question_probes`; distractors are needed, and frames of kind ``fc``.
     n_frames : int, optional
         Only the first so many frames of each relation; by default all.
 
@@ -191,7 +207,7 @@ def fact_checks(
     ...                       "object": ["France"], "distractors": [["Peru"]]})
     >>> frames = pd.DataFrame({"relation": ["P17"], "kind": ["fc"], "frame": [0],
     ...                        "template": ["[X] is in [Y]. True or False?"]})
-    >>> fact_checks(facts, frames)[["variant", "continuation", "correct"]].values.tolist()[:2]
+    >>> fact_check_probes(facts, frames)[["variant", "continuation", "correct"]].values.tolist()[:2]
     [['fc0+pos', ' True', True], ['fc0+pos', ' False', False]]
     """
     check_columns(
@@ -203,7 +219,7 @@ def fact_checks(
         head = (fact["fact"], fact["relation"])
         for frame, template in by_relation[fact["relation"]]:
             for context, index, word in _contexts(fact, ("right", "wrong")):
-                prompt = fill(template, fact["subject"], word)
+                prompt = fill_template(template, fact["subject"], word)
                 variant = (
                     f"fc{frame}+pos" if context == "right" else f"fc{frame}+neg{index}"
                 )
@@ -213,13 +229,13 @@ def fact_checks(
                     rows.append(
                         (*head, variant, option, prompt, verdict, correct, *tail)
                     )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
 
 
-def fill(template: str, subject: str, obj: str = "") -> str:
+def fill_template(template: str, subject: str, obj: str = "") -> str:
     """Put the subject for ``[X]`` and the object for ``[Y]``, both in one pass.
 
-    >>> fill("[X] is in [Y].", "the [Y] tower", "France")
+    >>> fill_template("[X] is in [Y].", "the [Y] tower", "France")
     'the [Y] tower is in France.'
     """
     values = {"X": subject, "Y": obj}

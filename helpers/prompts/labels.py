@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.prompts.prompt_texts import SEPARATORS
-from helpers.prompts.shots import SETTINGS
+from helpers.prompts.shots import PROMPT_SETTINGS
 
 CONTEXT_OF_LABEL = {"frame": "none", "pos": "right", "neg": "wrong"}
 # What stands in a column that a label says nothing of.
@@ -55,7 +55,7 @@ def columns_of_label(label: str) -> dict[str, Any]:
     >>> columns_of_label("four-shot"), columns_of_label("HGP2")["template"]
     ({'setting': 'four-shot'}, 2)
     """
-    if label in SETTINGS:
+    if label in PROMPT_SETTINGS:
         return {"setting": label}
     return _columns_of_question(label) or _columns_of_list(label)
 

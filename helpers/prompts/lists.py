@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.prompts.frames import PROBE, fill
+from helpers.prompts.frames import PROBE_COLUMNS, fill_template
 from helpers.prompts.prompt_texts import SEPARATORS
 
 # How a fact is asked: behind a list (IC-LKE), or in a template of some kind (HGP, MMP).
 WAY = ("way", "template", "examples", "draw", "separator")
-COLUMNS = (*PROBE, "subject", "object", "choice", *WAY)
+LIST_COLUMNS = (*PROBE_COLUMNS, "subject", "object", "choice", *WAY)
 
 
 class Asked(NamedTuple):
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     separator: str = ""
 
 
-def style(separator: str) -> tuple[str, str]:
+def pair_template_and_separator(separator: str) -> tuple[str, str]:
     """Return a list's pair template and what parts pairs, by a separator's name or own template."""
     if separator in SEPARATORS:
         inner, between = SEPARATORS[separator]
@@ -48,7 +48,9 @@ def style(separator: str) -> tuple[str, str]:
     )
 
 
-def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame:
+def divide_into_examples_and_tests(
+    facts: pd.DataFrame, n_pool: int = 100, seed: int = 0
+) -> pd.DataFrame:
     """Divide facts by relation into examples and tests (``role``) about other subjects."""
     own = [s.strip().casefold() == o.strip().casefold() for s, o in _pairs(facts)]
     kept = facts[~np.array(own, dtype=bool)]
@@ -82,17 +84,19 @@ def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame
     return pd.concat(parts, ignore_index=True) if parts else kept.assign(role="")
 
 
-def divisible(facts: pd.DataFrame, seed: int = 0) -> tuple[pd.DataFrame, list[str]]:
+def divisible_facts_and_notes(
+    facts: pd.DataFrame, seed: int = 0
+) -> tuple[pd.DataFrame, list[str]]:
     """Keep the relations that can be divided and offer a choice; a sentence on each other one."""
     short, notes = [], []
     for relation, rows in facts.groupby("relation", sort=False):
         try:
-            if split(rows, seed=seed).empty:
+            if divide_into_examples_and_tests(rows, seed=seed).empty:
                 raise UserError(
                     f"Relation {relation} has only subjects that are their own object."
                 )
             if "choices" not in rows:
-                choices(rows, rows, 2, seed)
+                draw_choices(rows, rows, 2, seed)
         except UserError as error:
             short.append(relation)
             notes.append(str(error))
@@ -103,7 +107,7 @@ def divisible(facts: pd.DataFrame, seed: int = 0) -> tuple[pd.DataFrame, list[st
     return facts[~facts["relation"].isin(short)], notes
 
 
-def draw(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
+def draw_examples(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
     """Draw examples of each relation; those for a smaller `n` begin those for a larger one."""
     if n < 1:
         raise UserError(f"A list needs at least 1 example, not {n}.")
@@ -114,7 +118,7 @@ def draw(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
     return pool.iloc[drawn].reset_index(drop=True)
 
 
-def choices(
+def draw_choices(
     tests: pd.DataFrame, facts: pd.DataFrame, n: int = 100, seed: int = 0
 ) -> dict[str, list[str]]:
     """Draw up to `n` objects of a fact's relation, the wrong ones false of it, the true last."""
@@ -145,24 +149,24 @@ def choices(
     return found
 
 
-def listing(examples: pd.DataFrame, separator: str = "space") -> str:
+def example_list_text(examples: pd.DataFrame, separator: str = "space") -> str:
     """Write examples as a list, up to where the next subject would stand."""
-    template, between = style(separator)
-    return "".join(fill(template, s, o) + between for s, o in _pairs(examples))
+    template, between = pair_template_and_separator(separator)
+    return "".join(fill_template(template, s, o) + between for s, o in _pairs(examples))
 
 
-def opened(subject: str, separator: str) -> tuple[str, str]:
+def open_pair_and_space(subject: str, separator: str) -> tuple[str, str]:
     """Return a subject with what follows it, and what precedes an object: its leading space.
 
-    >>> opened("Bern", "space"), opened("Bern", "colon and comma"), opened("Bern", "[X] is in [Y].")
+    >>> open_pair_and_space("Bern", "space"), open_pair_and_space("Bern", "colon and comma"), open_pair_and_space("Bern", "[X] is in [Y].")
     (('Bern', ' '), ('Bern :', ' '), ('Bern is in', ' '))
     """
-    before = style(separator)[0].partition("[Y]")[0]
+    before = pair_template_and_separator(separator)[0].partition("[Y]")[0]
     head = before.rstrip(" ")
-    return fill(head, subject), before[len(head) :]
+    return fill_template(head, subject), before[len(head) :]
 
 
-def ic_lke(
+def ic_lke_probes(
     tests: pd.DataFrame,
     pool: pd.DataFrame,
     options: dict[str, list[str]],
@@ -176,9 +180,9 @@ def ic_lke(
 
     `draw_number` counts the lists that are drawn of one relation, `variant` is a label.
     """
-    examples = draw(pool, n_examples, seed)
+    examples = draw_examples(pool, n_examples, seed)
     heads = {
-        r: listing(rows, separator)
+        r: example_list_text(rows, separator)
         for r, rows in examples.groupby("relation", sort=False)
     }
     if missing := sorted(set(tests["relation"]) - set(heads)):
@@ -187,14 +191,16 @@ def ic_lke(
         )
     asked = []
     for row in tests.itertuples():
-        subject, space = opened(row.subject, separator)
+        subject, space = open_pair_and_space(row.subject, separator)
         prompt = heads[row.relation] + subject
         listed = {"examples": n_examples, "draw": draw_number, "separator": separator}
         asked.append(Asked(row, variant, prompt, space, **listed))
-    return choose(asked, options)
+    return probes_with_choices(asked, options)
 
 
-def choose(asked: Iterable[Asked], options: dict[str, list[str]]) -> pd.DataFrame:
+def probes_with_choices(
+    asked: Iterable[Asked], options: dict[str, list[str]]
+) -> pd.DataFrame:
     """Put all choices behind each prompt: one row a choice."""
     rows = []
     for row, variant, prompt, space, *way in asked:
@@ -202,7 +208,7 @@ def choose(asked: Iterable[Asked], options: dict[str, list[str]]) -> pd.DataFram
             head = (row.fact, row.relation, variant, option, prompt, f"{space}{choice}")
             tail = (choice == row.object, row.subject, row.object, choice)
             rows.append((*head, *tail, *way))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(LIST_COLUMNS))
 
 
 def _pairs(facts: pd.DataFrame) -> Iterable[tuple[str, str]]:

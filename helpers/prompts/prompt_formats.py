@@ -1,6 +1,6 @@
 """The form in which a question reaches a model: bare, as in the papers, or one that it is used to.
 
-Sentences to complete and statements to judge stay as they are in ``qa`` and ``shots``.
+Sentences to complete and statements to judge stay as they are in ``qa_format_text`` and ``shots``.
 """
 
 from itertools import islice
@@ -9,49 +9,53 @@ from zlib import crc32
 import pandas as pd
 
 from helpers import UserError
-from helpers.metrics.matching import holds
-from helpers.prompts.frames import questions
+from helpers.metrics.matching import contains_words
+from helpers.prompts.frames import question_probes
 
-FORMATS = (
+PROMPT_FORMATS = (
     "bare",
     "qa",
     "shots",
     "chat",
 )  # chat: models put their template around any prompt
 N_SHOTS = 5
-SPARE = 40  # demonstrations to choose five from that do not touch the fact asked for
+N_SPARE_DEMONSTRATIONS = (
+    40  # demonstrations to choose five from that do not touch the fact asked for
+)
 
 
-def check(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
+def check_prompt_format(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
     """Return the name of a prompt format; `more` is what else a chapter accepts."""
-    if name not in (*FORMATS, *more):
+    if name not in (*PROMPT_FORMATS, *more):
         raise UserError(
-            f'prompt_format is one of {", ".join(FORMATS)} or auto, not "{name}".'
+            f'prompt_format is one of {", ".join(PROMPT_FORMATS)} or auto, not "{name}".'
         )
     return name
 
 
-def label(name: str, prompt_format: str) -> str:
+def model_label(name: str, prompt_format: str) -> str:
     """Return a model's name as tables show it: its last part, and a format but for bare."""
     last = str(name).rstrip("/").rpartition("/")[2]
     return last if prompt_format == "bare" else f"{last} ({prompt_format})"
 
 
-def qa(question: str, answer: str = "") -> str:
+def qa_format_text(question: str, answer: str = "") -> str:
     """Return a question with its answer, or up to where that would stand."""
     given = f" {answer}\n\n" if answer else ""
     return f"Question: {question}\nAnswer:{given}"
 
 
-def wrap(
+def wrap_questions(
     probes: pd.DataFrame, prompt_format: str, shots: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Put the questions of a table into a format; nothing but the column `prompt` changes."""
-    check(prompt_format, ())
+    check_prompt_format(prompt_format, ())
     if prompt_format in ("bare", "chat"):
         return probes
     asked = probes["kind"] == "qa"
-    prompts = probes["prompt"].mask(asked, [qa(prompt) for prompt in probes["prompt"]])
+    prompts = probes["prompt"].mask(
+        asked, [qa_format_text(prompt) for prompt in probes["prompt"]]
+    )
     if prompt_format == "shots":
         facts = list(zip(probes["subject"], probes["object"]))
         told = list(shots[["question", "object", "subject"]].itertuples(index=False))
@@ -62,15 +66,17 @@ def wrap(
             free = (
                 t
                 for t in told
-                if not any(holds(text, name) for text in t for name in fact)
+                if not any(contains_words(text, name) for text in t for name in fact)
             )
-            before[fact] = "".join(qa(*texts[:2]) for texts in islice(free, N_SHOTS))
+            before[fact] = "".join(
+                qa_format_text(*texts[:2]) for texts in islice(free, N_SHOTS)
+            )
         given = [before[fact] + prompt for fact, prompt in zip(facts, prompts)]
         prompts = prompts.mask(asked, given)
     return probes.assign(prompt=prompts)
 
 
-def demonstrations(
+def draw_demonstrations(
     facts: pd.DataFrame, frames: pd.DataFrame, asked: pd.DataFrame, seed: int = 0
 ) -> pd.DataFrame:
     """Draw answered questions of many relations, first of facts that are not asked."""
@@ -81,6 +87,8 @@ def demonstrations(
     known = known.assign(asked=known["subject"].isin(asked["subject"]), drawn=drawn)
     known = known.sort_values("drawn", kind="stable")
     known["turn"] = known.groupby(["asked", "relation"]).cumcount()
-    known = known.sort_values(["asked", "turn", "drawn"], kind="stable").head(SPARE)
-    known["question"] = questions(known, frames, n_frames=1)["prompt"].to_numpy()
+    known = known.sort_values(["asked", "turn", "drawn"], kind="stable").head(
+        N_SPARE_DEMONSTRATIONS
+    )
+    known["question"] = question_probes(known, frames, n_frames=1)["prompt"].to_numpy()
     return known[["question", "subject", "object"]].reset_index(drop=True)

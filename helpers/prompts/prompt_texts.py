@@ -12,21 +12,21 @@ from pathlib import Path
 
 from helpers import UserError
 
-TEXTS = tomllib.loads(
+PROMPT_TEXTS = tomllib.loads(
     Path(__file__).with_name("texts.toml").read_text(encoding="utf-8")
 )
-INSTRUCTION, UNSURE = TEXTS["instruction"], TEXTS["unsure"]
+INSTRUCTION, UNSURE_ANSWER = PROMPT_TEXTS["instruction"], PROMPT_TEXTS["unsure"]
 # Name of a separator: what stands between subject and object, and between two pairs.
-SEPARATORS = {name: tuple(parts) for name, parts in TEXTS["separators"].items()}
+SEPARATORS = {name: tuple(parts) for name, parts in PROMPT_TEXTS["separators"].items()}
 
 
-def shot(question: str, answer: str = "") -> str:
+def shot_text(question: str, answer: str = "") -> str:
     """Return a question as a prompt shows it, with its answer or up to where that would stand."""
     given = f" {answer}\n" if answer else ""
     return f"QUESTION: {question}\nANSWER:{given}"
 
 
-def choose_before(question: str, options: Sequence[str]) -> str:
+def question_after_options(question: str, options: Sequence[str]) -> str:
     """Return a question after its options in one sentence: "Peru, France or Chad? ..."."""
     shown = (
         ", ".join(options[:-1]) + f" or {options[-1]}"
@@ -36,13 +36,13 @@ def choose_before(question: str, options: Sequence[str]) -> str:
     return f"{shown}? {question}"
 
 
-def choose_below(question: str, options: Sequence[str]) -> str:
+def question_above_options(question: str, options: Sequence[str]) -> str:
     """Return a question with its options on a line below it, up to where the answer would stand."""
     return f"QUESTION: {question}\nOPTIONS: {'; '.join(options)}\nANSWER:"
 
 
 @dataclass(frozen=True)
-class Style:
+class QuestionStyle:
     """How a question is put (`ask`), parts are joined, and a letter or a text is scored."""
 
     ask: Callable[[str, Sequence[str]], str]
@@ -51,13 +51,13 @@ class Style:
     letters: bool = False
 
 
-def lettered(question: str, options: Sequence[str]) -> str:
+def question_with_lettered_options(question: str, options: Sequence[str]) -> str:
     """Return a question with its options on lines of their own, each after a letter."""
-    lines = [f"{letter(place)}. {text}" for place, text in enumerate(options)]
+    lines = [f"{option_letter(place)}. {text}" for place, text in enumerate(options)]
     return "\n".join([f"Question: {question}", *lines, "Answer:"])
 
 
-def letter(place: int) -> str:
+def option_letter(place: int) -> str:
     """Return the letter of an option, A for 0; there are 26."""
     if place >= 26:
         raise UserError(
@@ -66,35 +66,44 @@ def letter(place: int) -> str:
     return string.ascii_uppercase[place]
 
 
-STYLES = {
-    "line": Style(lambda question, options: question),
-    "shot": Style(lambda question, options: shot(question)),
-    "options": Style(choose_below),
-    "text": Style(lambda question, options: question, between="\n\n"),
-    "question": Style(lambda question, options: f"Q: {question}\nA:", between="\n\n"),
-    "claim": Style(
+QUESTION_STYLES = {
+    "line": QuestionStyle(lambda question, options: question),
+    "shot": QuestionStyle(lambda question, options: shot_text(question)),
+    "options": QuestionStyle(question_above_options),
+    "text": QuestionStyle(lambda question, options: question, between="\n\n"),
+    "question": QuestionStyle(
+        lambda question, options: f"Q: {question}\nA:", between="\n\n"
+    ),
+    "claim": QuestionStyle(
         lambda question, options: f"Claim: {question}\nLabel:", between="\n\n"
     ),
-    "letters": Style(lettered, between="\n\n", letters=True),
-    "medhalt": Style(lettered, between="\n\n", head=TEXTS["medhalt"], letters=True),
+    "letters": QuestionStyle(
+        question_with_lettered_options, between="\n\n", letters=True
+    ),
+    "medhalt": QuestionStyle(
+        question_with_lettered_options,
+        between="\n\n",
+        head=PROMPT_TEXTS["medhalt"],
+        letters=True,
+    ),
 }
 # Where the order of the options is varied they must be shown.
-SHOWN = {"line": "options", "question": "options"}
+STYLE_WITH_OPTIONS_SHOWN = {"line": "options", "question": "options"}
 
 
-def continuations(style: Style, options: Sequence[str]) -> list[str]:
+def option_continuations(style: QuestionStyle, options: Sequence[str]) -> list[str]:
     """Return what is scored for each option, in their order, with its leading space."""
     if style.letters:
-        return [f" {letter(place)}" for place in range(len(options))]
+        return [f" {option_letter(place)}" for place in range(len(options))]
     return [f" {text}" for text in options]
 
 
-def demonstrate(
-    style: Style, question: str, options: Sequence[str], answer: int
+def demonstration_text(
+    style: QuestionStyle, question: str, options: Sequence[str], answer: int
 ) -> str:
     """Return a question with its answer, as an example that stands before another question."""
     return (
         style.ask(question, options)
-        + continuations(style, options)[answer]
+        + option_continuations(style, options)[answer]
         + style.between
     )

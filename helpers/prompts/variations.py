@@ -16,14 +16,16 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.prompts import prompt_texts
-from helpers.prompts.context_length import Count
-from helpers.prompts.frames import fill
+from helpers.prompts.context_length import CountTokens
+from helpers.prompts.frames import fill_template
 
-NEEDS = prompt_texts.TEXTS["variations"]  # what varies, and what there must be for it
-WORDINGS = ("frames", "paraphrases")
+VARIATION_NEEDS = prompt_texts.PROMPT_TEXTS[
+    "variations"
+]  # what varies, and what there must be for it
+WORDING_KINDS = ("frames", "paraphrases")
 
 
-def probes(
+def variation_probes(
     items: pd.DataFrame,
     kind: str,
     n_variations: int = 10,
@@ -33,22 +35,24 @@ def probes(
     frames: pd.DataFrame | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Put every item in `n_variations` equivalent ways of one of the kinds in `NEEDS`."""
+    """Put every item in `n_variations` equivalent ways of one of the kinds in `VARIATION_NEEDS`."""
     _check(kind, style, n_variations, n_shots)
     random = np.random.default_rng([seed, crc32(kind.encode())])
     records = items.to_dict("records")
     ways: Iterable[list[_Way]]
-    if kind in WORDINGS:
+    if kind in WORDING_KINDS:
         texts = _wordings(items, kind, frames)
         if max(map(len, texts), default=2) < 2:
-            raise UserError(f'Variations of the kind "{kind}" need {NEEDS[kind]}.')
+            raise UserError(
+                f'Variations of the kind "{kind}" need {VARIATION_NEEDS[kind]}.'
+            )
         style = "line" if kind == "frames" else style
         ways = [[("", text, None) for text in each] for each in texts]
     elif kind == "options":
-        style = prompt_texts.SHOWN.get(style, style)
+        style = prompt_texts.STYLE_WITH_OPTIONS_SHOWN.get(style, style)
         ways = (
             [("", item["question"], order)
-             for order in orders(len(item["options"]), n_variations, random)]
+             for order in draw_orders(len(item["options"]), n_variations, random)]
             for item in records
         )  # fmt: skip
     else:
@@ -59,7 +63,9 @@ def probes(
                 (shot["question"], shot["options"], shot["answer"]) for shot in shots
             )
             return "".join(
-                prompt_texts.demonstrate(prompt_texts.STYLES[style], *each)
+                prompt_texts.demonstration_text(
+                    prompt_texts.QUESTION_STYLES[style], *each
+                )
                 for each in told
             )
 
@@ -68,11 +74,11 @@ def probes(
             for item, each in zip(records, before, strict=True)
         )
     return pd.DataFrame(
-        _rows(records, kind, prompt_texts.STYLES[style], ways, n_variations)
+        _rows(records, kind, prompt_texts.QUESTION_STYLES[style], ways, n_variations)
     )
 
 
-def plan(
+def plan_variations(
     items: pd.DataFrame,
     kinds: Sequence[str],
     n_variations: int,
@@ -104,7 +110,7 @@ def plan(
             )
             n_shots = spare
     for kind in dict.fromkeys(kinds):
-        if kind in WORDINGS:
+        if kind in WORDING_KINDS:
             there = min(map(len, _wordings(items, kind, frames)), default=0)
         elif kind == "options":
             there = n_variations
@@ -113,7 +119,9 @@ def plan(
         else:
             there = math.perm(spare, n_shots) if n_shots else 0
         if there < 2:
-            notes.append(f'The kind "{kind}" is left out: it needs {NEEDS[kind]}.')
+            notes.append(
+                f'The kind "{kind}" is left out: it needs {VARIATION_NEEDS[kind]}.'
+            )
             continue
         ways[kind] = min(there, n_variations)
         if there < n_variations:
@@ -127,8 +135,11 @@ def plan(
     return ways, n_shots, notes
 
 
-def fitting(
-    make: Callable[[int], pd.DataFrame], n_shots: int, count: Count, limit: int | None
+def probes_that_fit_context(
+    make: Callable[[int], pd.DataFrame],
+    n_shots: int,
+    count: CountTokens,
+    limit: int | None,
 ) -> pd.DataFrame:
     """Make probes with so many demonstrations, or say how many a model's context can hold."""
     found = make(n_shots)
@@ -150,7 +161,7 @@ def fitting(
     )
 
 
-def orders(n_things: int, n: int, random: np.random.Generator) -> list[list[int]]:
+def draw_orders(n_things: int, n: int, random: np.random.Generator) -> list[list[int]]:
     """Return n orders of so many things, the given one first, none twice while there are others."""
     distinct = min(n, math.factorial(n_things))
     found = [tuple(range(n_things))]
@@ -169,7 +180,7 @@ _Way = tuple[str, str, list[int] | None]
 def _rows(
     items: list[dict[str, Any]],
     kind: str,
-    style: prompt_texts.Style,
+    style: prompt_texts.QuestionStyle,
     puts: Iterable[list[_Way]],
     n: int,
 ) -> list[dict[str, Any]]:
@@ -182,7 +193,7 @@ def _rows(
             order = given or list(range(len(item["options"])))
             shown = [item["options"][place] for place in order]
             prompt = style.head + before + style.ask(question, shown)
-            scored = prompt_texts.continuations(style, shown)
+            scored = prompt_texts.option_continuations(style, shown)
             one = {
                 **about,
                 "variant": f"{kind}{variation}",
@@ -219,9 +230,9 @@ def _wordings(
         asked = list(part.loc[part["kind"] == "qa", "template"])
         clozes = part.loc[part["kind"] == "wp", "template"]
         gaps = [text.partition("[Y]")[0].rstrip() for text in clozes]
-        found[relation] = [*asked, *gaps, *map(prompt_texts.shot, asked)]
+        found[relation] = [*asked, *gaps, *map(prompt_texts.shot_text, asked)]
     return [
-        [fill(t, item["subject"]) for t in found.get(item["relation"], [])]
+        [fill_template(t, item["subject"]) for t in found.get(item["relation"], [])]
         for item in records
     ]
 
@@ -245,7 +256,7 @@ def _demonstrations(
             "demonstrations or fewer variations."
         )
     drawn: dict[str, list[list[dict[str, Any]]]] = {}
-    shuffled = orders(n_shots, n, random)
+    shuffled = draw_orders(n_shots, n, random)
     for relation, rows in pool.groupby("relation", sort=False):
         shots = rows.to_dict("records")
         queues = [shots] * n
@@ -278,7 +289,7 @@ def _others(
             yield shot
 
 
-def _fits(table: pd.DataFrame, count: Count, limit: int) -> bool:
+def _fits(table: pd.DataFrame, count: CountTokens, limit: int) -> bool:
     """Say whether every prompt with its continuation keeps to the limit."""
     texts = table["prompt"] + table["continuation"]
     # A token is at least a byte, so only long texts need be counted; one for a
@@ -295,13 +306,13 @@ def _enough(there: int, wanted: int, what: str) -> None:
 
 
 def _check(kind: str, style: str, n_variations: int, n_shots: int) -> None:
-    if kind not in NEEDS:
+    if kind not in VARIATION_NEEDS:
         raise UserError(
-            f'"{kind}" is no kind of variation: give one of {", ".join(NEEDS)}.'
+            f'"{kind}" is no kind of variation: give one of {", ".join(VARIATION_NEEDS)}.'
         )
-    if style not in prompt_texts.STYLES:
+    if style not in prompt_texts.QUESTION_STYLES:
         raise UserError(
-            f'"{style}" is no style: give one of {", ".join(prompt_texts.STYLES)}.'
+            f'"{style}" is no style: give one of {", ".join(prompt_texts.QUESTION_STYLES)}.'
         )
     if n_variations < 2:
         raise UserError(

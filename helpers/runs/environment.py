@@ -11,11 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("torch", "transformers", "numpy", "pandas")
+SOURCE_FOLDER = Path(__file__).resolve().parents[2]
+RECORDED_PACKAGES = ("torch", "transformers", "numpy", "pandas")
 
 
-def describe(started: float, on: str = "") -> dict[str, Any]:
+def describe_circumstances(started: float, on: str = "") -> dict[str, Any]:
     """Return the circumstances of what began at ``started`` and ends now, a model `on` a device."""
     unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
     peak = {"cpu": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20}
@@ -26,7 +26,7 @@ def describe(started: float, on: str = "") -> dict[str, Any]:
         peak["cuda"] = torch.cuda.max_memory_allocated() / 2**20
     return {
         "versions": {"python": platform.python_version()}
-        | {p: version(p) for p in PACKAGES},
+        | {p: version(p) for p in RECORDED_PACKAGES},
         "device": _device(on),
         "seconds": round(time.monotonic() - started, 1),
         "peak_memory_mib": {place: round(size, 1) for place, size in peak.items()},
@@ -35,7 +35,7 @@ def describe(started: float, on: str = "") -> dict[str, Any]:
     }
 
 
-def plain(value: object) -> object:
+def json_value(value: object) -> object:
     """Return a path, a numpy number or a set as something that JSON can hold."""
     if isinstance(value, Path):
         return str(value)
@@ -57,12 +57,12 @@ def _device(on: str) -> str:
 def _commit() -> str | None:
     """Return the project's git commit, with ``+changes`` if files differ; None without git."""
     try:
-        git = ["git", "-C", str(ROOT)]
+        git = ["git", "-C", str(SOURCE_FOLDER)]
         top = subprocess.check_output(
             [*git, "rev-parse", "--show-toplevel"], text=True, stderr=-3
         )
         if (
-            Path(top.strip()) != ROOT
+            Path(top.strip()) != SOURCE_FOLDER
         ):  # a copy of the project inside some other repository
             return None
         commit = subprocess.check_output(

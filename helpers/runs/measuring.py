@@ -15,21 +15,21 @@ from helpers.models import LanguageModel
 from helpers.probing import format_choice
 from helpers.runs import store
 from helpers.runs.panel import panel_asking
-from helpers.studies import STUDIES, fitting, member
+from helpers.studies import STUDIES, member, settings_for_function
 
-FOLDER = runs.RUNS / "measured"
+MEASURED_FOLDER = runs.RUNS_FOLDER / "measured"
 # What a run takes besides its study's own settings.
-ALSO = {
+COMMON_RUN_SETTINGS = {
     "prompt_format": "",
     "device": "",
     "dtype": "",
     "trust_remote_code": False,
     "n_panel": 0,
 }
-ALSO |= {"seed": 0, "n_bootstrap": 1000}
+COMMON_RUN_SETTINGS |= {"seed": 0, "n_bootstrap": 1000}
 
 
-class Measured(NamedTuple):
+class MeasuredRun(NamedTuple):
     """One run: its study's name, its folder, and the summary of its facts."""
 
     study: str
@@ -37,28 +37,28 @@ class Measured(NamedTuple):
     summary: pd.DataFrame
 
 
-def declared(name: str) -> dict[str, Any]:
+def default_run_settings(name: str) -> dict[str, Any]:
     """Return the settings of a run of a study, with their defaults."""
     if name not in STUDIES:
         raise UserError(f"There is no study {name}: choose from {', '.join(STUDIES)}.")
-    return ALSO | studies.settings(STUDIES[name])
+    return COMMON_RUN_SETTINGS | studies.default_settings(STUDIES[name])
 
 
-def measure(
+def measure_model(
     model: str,
     names: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
-    folder: str | Path = FOLDER,
-) -> Iterator[Measured]:
+    folder: str | Path = MEASURED_FOLDER,
+) -> Iterator[MeasuredRun]:
     """Measure a model by one study after another, and save a run of each; none stops another."""
     settings = dict(settings or {})
-    defaults = {name: declared(name) for name in names or STUDIES}
+    defaults = {name: default_run_settings(name) for name in names or STUDIES}
     for name in settings:
         if not any(name in own for own in defaults.values()):
             every = sorted(set().union(*defaults.values()))
             raise UserError(f"No study takes {name}: they take {', '.join(every)}.")
     loading = {
-        name: settings.get(name, ALSO[name])
+        name: settings.get(name, COMMON_RUN_SETTINGS[name])
         for name in ("device", "dtype", "trust_remote_code")
     }
     lm = models.load(model, **loading | {"device": loading["device"] or None})
@@ -73,9 +73,9 @@ def measure(
         own |= {key: value for key, value in settings.items() if key in own}
         place = Path(folder) / lm.slug / name
         try:
-            with store.alone(place):
+            with store.lock_folder(place):
                 _tell_replaced(place, own)
-                measured = measure_one(name, lm, own, place)
+                measured = measure_by_study(name, lm, own, place)
         except UserError as error:
             failed.append(f"{name}: {error}")
         else:
@@ -87,7 +87,7 @@ def measure(
 def _tell_replaced(place: Path, settings: Mapping[str, Any]) -> None:
     """Say that a run with other settings gives way to the one that begins, if one is there."""
     with contextlib.suppress(UserError):
-        before = store.manifest(place)["parameters"]
+        before = store.load_manifest(place)["parameters"]
         text = partial(json.dumps, default=str)  # a tuple comes back as a list
         other = [
             name
@@ -101,10 +101,10 @@ def _tell_replaced(place: Path, settings: Mapping[str, Any]) -> None:
             )
 
 
-def measure_one(
+def measure_by_study(
     name: str, lm: LanguageModel, settings: Mapping[str, Any], folder: Path
-) -> Measured:
-    """Measure a loaded model by one study, with all that :func:`declared` names, and save it."""
+) -> MeasuredRun:
+    """Measure a loaded model by one study, with all that :func:`default_run_settings` names, and save it."""
     study = STUDIES[name]
     member(study, "check")(settings)
     run = runs.start(name, settings | {"model": lm.name}, folder)
@@ -120,16 +120,16 @@ def measure_one(
             settings["match"],
             run.cache,
         )
-        lm = format_choice.choose(lm, wanted, *asked).lm
+        lm = format_choice.choose_prompt_format(lm, wanted, *asked).lm
     else:
-        lm = format_choice.own(lm, wanted)
+        lm = format_choice.model_with_bare_or_chat_format(lm, wanted)
     asked_with = settings | {"cache": run.cache}
     chosen: dict[str, Any] = {}
-    with probing.metered(lm) as work:
+    with probing.work_counter(lm) as work:
         if hasattr(study, "choose"):
-            chosen = study.choose(lm, **fitting(study.choose, asked_with))
-        answers = study.ask(lm, **fitting(study.ask, asked_with | chosen))
-    facts = study.facts(answers, **fitting(study.facts, settings))
+            chosen = study.choose(lm, **settings_for_function(study.choose, asked_with))
+        answers = study.ask(lm, **settings_for_function(study.ask, asked_with | chosen))
+    facts = study.facts(answers, **settings_for_function(study.facts, settings))
     summary = study.summary(
         facts, n_resamples=settings["n_bootstrap"], seed=settings["seed"]
     )
@@ -137,19 +137,19 @@ def measure_one(
     if hasattr(study, "source"):
         source = study.source(settings, lm.name)
     else:
-        source = datasets.source(settings["dataset"])
-    panel = panel_asking.ask(run, lm, chosen) if "dataset" in settings else None
+        source = datasets.source_record(settings["dataset"])
+    panel = panel_asking.ask_panel(run, lm, chosen) if "dataset" in settings else None
     runs.save(
         run,
         answers=answers,
         metrics=summary.assign(level=level),
-        model=models.describe(lm),
+        model=models.describe_model(lm),
         dataset=source,
         extra={
-            "scoring": probing.method(lm),
+            "scoring": probing.scoring_method(lm),
             "panel": panel,
             "work": dict(work),
             **chosen,
         },
     )
-    return Measured(name, run.folder, summary)
+    return MeasuredRun(name, run.folder, summary)

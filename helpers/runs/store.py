@@ -17,22 +17,22 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, explained, writing
+from helpers import UserError, reraise_as_user_error, reraise_failed_write
 from helpers.io import files
-from helpers.models.checkpoints import slug
+from helpers.models.checkpoints import model_slug
 from helpers.prompts import labels
 from helpers.runs import environment
 
 _ABOVE = Path(__file__).resolve().parents[2]
 # The project's folder. A package installed alone has none: runs then go where one
 # works.
-ROOT = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
-RUNS = ROOT / "runs"
-LEFT_OPEN = (
+PROJECT_FOLDER = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
+RUNS_FOLDER = PROJECT_FOLDER / "runs"
+OPEN_SETTINGS = (
     "focus",
     "separator",
 )  # settings that a run may choose itself: in its manifest
-ELSEWHERE = "free the folder, or give another with run_dir or --runs"
+OTHER_FOLDER_REMEDY = "free the folder, or give another with run_dir or --runs"
 SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
 
 
@@ -107,12 +107,12 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     UserError
         If the folder cannot be made or written to.
     """
-    of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
-    path = Path(folder) if folder else RUNS / of / chapter
+    of = model_slug(parameters["model"]) if "model" in parameters else SYNTHESIS
+    path = Path(folder) if folder else RUNS_FOLDER / of / chapter
     cache = path.parent / "cache"
     for needed in (path, cache) if "model" in parameters else (path,):
         probe = needed / f".write-{os.getpid()}.tmp"
-        with writing(needed, ELSEWHERE):
+        with reraise_failed_write(needed, OTHER_FOLDER_REMEDY):
             needed.mkdir(parents=True, exist_ok=True)
             probe.touch()
             probe.unlink()
@@ -120,12 +120,12 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
 
 
 @contextlib.contextmanager
-def alone(folder: Path, what: str = "run") -> Iterator[None]:
+def lock_folder(folder: Path, what: str = "run") -> Iterator[None]:
     """Hold a folder, made where it is missing, for one command; a lock ends with its process."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock", timeout=0)
-    with writing(folder, ELSEWHERE):
+    with reraise_failed_write(folder, OTHER_FOLDER_REMEDY):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()
@@ -159,7 +159,7 @@ def save(
         What was computed, and what the model said; a run without answers is a
         synthesis.
     model, dataset : dict
-        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them, if
+        As ``helpers.models.describe_model`` and ``helpers.datasets.source_record`` return them, if
         any.
     read : DataFrame, optional
         The runs that a synthesis was made from, rows of ``load``; the manifest tells
@@ -180,7 +180,9 @@ def save(
     """
     told = {"chapter": run.chapter, "parameters": run.parameters}
     told["seed"] = run.parameters.get("seed")
-    told |= environment.describe(run.started, str((model or {}).get("device", "")))
+    told |= environment.describe_circumstances(
+        run.started, str((model or {}).get("device", ""))
+    )
     tables = {"answers.parquet": answers, "metrics.parquet": metrics}
     if answers is None:
         del tables["answers.parquet"]
@@ -190,7 +192,8 @@ def save(
         told |= {"model": model, "dataset": dataset}
     told |= extra or {}
     text = (
-        json.dumps(told, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
+        json.dumps(told, indent=2, ensure_ascii=False, default=environment.json_value)
+        + "\n"
     )
     parts = {
         name: run.folder / f".{name}.{os.getpid()}.tmp"
@@ -198,9 +201,9 @@ def save(
     }
     remedy = "make room or give the folder free, then run again; finished work is kept"
     for name, table in tables.items():
-        with writing(run.folder / name, remedy, *parts.values()):
+        with reraise_failed_write(run.folder / name, remedy, *parts.values()):
             table.to_parquet(parts[name], index=False, write_page_checksum=True)
-    with writing(run.folder / "run.json", remedy, *parts.values()):
+    with reraise_failed_write(run.folder / "run.json", remedy, *parts.values()):
         parts["run.json"].write_text(text, encoding="utf-8")
         for old in (
             "run.json",
@@ -225,15 +228,15 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
     -------
     DataFrame
         ``model``, ``chapter``, ``folder``, ``dataset``, ``seed``, ``finished`` (UTC),
-        ``seconds``, ``device``, and the dicts ``parameters`` and ``manifest`` (the
+        ``seconds``, ``device``, and the dicts ``parameters`` and ``load_manifest`` (the
         whole of ``run.json``). A ``run.json`` that cannot be read is left out with a
         warning.
     """
     rows, kept = [], ("chapter", "seed", "finished", "seconds", "device", "parameters")
-    for path in sorted(Path(folder or RUNS).glob("*/*/run.json")):
+    for path in sorted(Path(folder or RUNS_FOLDER).glob("*/*/run.json")):
         try:
             manifest = _told(path)
-            with files.understood(path):
+            with files.reraise_as_malformed_file(path):
                 if manifest.get("kind") != SYNTHESIS:
                     row = {key: manifest[key] for key in kept}
                     row |= {
@@ -257,7 +260,7 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
     return table.sort_values(["finished", "folder"], ignore_index=True)
 
 
-def answers(folder: str | Path) -> pd.DataFrame:
+def load_answers(folder: str | Path) -> pd.DataFrame:
     """Return the answers table of the run in ``folder``; a ``UserError`` says if it has none.
 
     Answers of older runs are given the columns that tell what a prompt is.
@@ -265,31 +268,35 @@ def answers(folder: str | Path) -> pd.DataFrame:
     return labels.add_columns(_read(Path(folder) / "answers.parquet"))
 
 
-def metrics(folder: str | Path) -> pd.DataFrame:
+def load_metrics(folder: str | Path) -> pd.DataFrame:
     """Return the metrics table of the run in ``folder``; a ``UserError`` says if it has none."""
     return _read(Path(folder) / "metrics.parquet")
 
 
-def manifest(folder: str | Path) -> dict[str, Any]:
+def load_manifest(folder: str | Path) -> dict[str, Any]:
     """Return the manifest of the run in ``folder``; a ``UserError`` says if it has none."""
     return _told(_there(Path(folder) / "run.json"))
 
 
 def settings_of_run(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run, those that it left open as they came out."""
-    came_out = {name: manifest[name] for name in LEFT_OPEN if name in manifest}
+    came_out = {name: manifest[name] for name in OPEN_SETTINGS if name in manifest}
     return manifest["parameters"] | came_out
 
 
-def shown(path: Path) -> str:
+def path_from_project(path: Path) -> str:
     """Return a path as people read it: from the project's top if it is inside."""
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+    return str(
+        path.relative_to(PROJECT_FOLDER)
+        if path.is_relative_to(PROJECT_FOLDER)
+        else path
+    )
 
 
 def _told(path: Path) -> dict[str, Any]:
     """Return what a manifest says."""
     try:
-        with files.understood(path.name):
+        with files.reraise_as_malformed_file(path.name):
             return dict(files.parse_json(files.read_text(path), path.name))
     except UserError as error:
         raise UserError(
@@ -302,7 +309,7 @@ def _origin(found: Any) -> dict[str, Any]:
     table = _there(found.folder / "metrics.parquet")
     kept = ("model", "chapter", "dataset", "seed", "finished")
     return {name: getattr(found, name) for name in kept} | {
-        "folder": os.path.relpath(found.folder, ROOT),
+        "folder": os.path.relpath(found.folder, PROJECT_FOLDER),
         "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
     }
 
@@ -319,5 +326,5 @@ def _there(path: Path) -> Path:
 def _read(path: Path) -> pd.DataFrame:
     """Return a run's table."""
     remedy = "run the chapter again, of which the answers cache spares most of the work"
-    with explained(f"{path} is damaged", remedy, OSError, ValueError):
+    with reraise_as_user_error(f"{path} is damaged", remedy, OSError, ValueError):
         return pd.read_parquet(_there(path), page_checksum_verification=True)

@@ -9,62 +9,66 @@ resamples at a level expanded for few facts, moved by the resamples' bias only w
 from helpers.stats.correlations import (
     FEWEST_MODELS,
     correlation,
-    fisher,
-    over_models,
-    pearson,
-    without_each,
+    correlation_over_models,
+    correlations_without_each_group,
+    fisher_interval,
+    pearson_correlation,
 )
-from helpers.stats.group_intervals import averages, estimate, intervals
-from helpers.stats.paired import holm, paired_difference
+from helpers.stats.group_intervals import (
+    estimate_with_interval,
+    group_averages,
+    intervals_by_group,
+)
+from helpers.stats.paired import holm_adjusted_p_values, paired_difference
 from helpers.stats.ranks import (
-    Grouped,
+    GroupInterval,
     RankTest,
-    bootstrap_groups,
-    partial_spearman,
-    rank_test,
-    spearman,
+    bootstrap_over_groups,
+    partial_spearman_correlation,
+    rank_correlation_test,
+    spearman_correlation,
 )
 from helpers.stats.resampling import (
     Statistic,
     bootstrap,
-    bounds,
+    bootstrap_replicates,
+    interval_bounds,
     mean,
-    replicates,
-    wilson,
+    wilson_interval,
 )
-from helpers.stats.results import Correlation, Difference, Interval, named
+from helpers.stats.results import Correlation, Difference, Interval, interval_caption
 
-VERSION = (
+INTERVALS_VERSION = (
     "4"  # of the intervals: raise it where the same facts and seed give other bounds
 )
 
 __all__ = [
     "FEWEST_MODELS",
-    "VERSION",
+    "INTERVALS_VERSION",
     "Correlation",
     "Difference",
-    "Grouped",
+    "GroupInterval",
     "Interval",
     "RankTest",
     "Statistic",
-    "averages",
+    "group_averages",
     "bootstrap",
-    "bootstrap_groups",
-    "bounds",
+    "bootstrap_over_groups",
+    "interval_bounds",
     "correlation",
-    "estimate",
-    "fisher",
-    "holm",
-    "intervals",
+    "estimate_with_interval",
+    "fisher_interval",
+    "holm_adjusted_p_values",
+    "intervals_by_group",
     "mean",
-    "named",
-    "over_models",
+    "interval_caption",
+    "correlation_over_models",
     "paired_difference",
-    "partial_spearman",
-    "pearson",
-    "rank_test",
-    "replicates",
-    "spearman",
-    "wilson",
-    "without_each",
+    "partial_spearman_correlation",
+    "pearson_correlation",
+    "rank_correlation_test",
+    "bootstrap_replicates",
+    "spearman_correlation",
+    "wilson_interval",
+    "correlations_without_each_group",
 ]

@@ -10,13 +10,13 @@ import pandas as pd
 from helpers import stats
 
 
-def kappa(values: np.ndarray) -> np.ndarray:
+def cohen_kappa(values: np.ndarray) -> np.ndarray:
     """Compute Cohen's kappa (1960) of two verdicts: agreement beyond that by their rates alone.
 
     (p_o - p_e) / (1 - p_e); a statistic for :func:`helpers.stats.bootstrap` of 0 and 1,
     shape (..., n, 2). Not a number where both say the same of all facts.
 
-    >>> float(kappa(np.array([[1, 1], [1, 0], [0, 0], [0, 0]])))
+    >>> float(cohen_kappa(np.array([[1, 1], [1, 0], [0, 0], [0, 0]])))
     0.5
     """
     first, second = (np.asarray(values)[..., i] > 0 for i in (0, 1))
@@ -27,7 +27,7 @@ def kappa(values: np.ndarray) -> np.ndarray:
         return np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
 
 
-def information(values: np.ndarray) -> np.ndarray:
+def mutual_information(values: np.ndarray) -> np.ndarray:
     """Compute how many bits a verdict tells of a yes-or-no truth, on average a fact.
 
     The mutual information of two columns of 0 and 1, shape (..., n, 2), less its bias
@@ -49,7 +49,7 @@ def information(values: np.ndarray) -> np.ndarray:
     return np.where(varied, total - 1 / (2 * n * np.log(2)), 0.0)
 
 
-def pairwise(
+def pairwise_agreement(
     wide: pd.DataFrame,
     measure: Callable[[np.ndarray], np.ndarray],
     strata: pd.Series,

@@ -5,10 +5,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-AXES = "fmsp"  # fact, model, training run (start; one belongs to one model), prompt
+DESIGN_AXES = (
+    "fmsp"  # fact, model, training run (start; one belongs to one model), prompt
+)
 
 
-def anova(
+def variance_components(
     values: np.ndarray, sizes: np.ndarray, effects: Iterable[str]
 ) -> dict[str, np.ndarray]:
     """Estimate variance components of a balanced design of random effects by its mean squares.
@@ -16,26 +18,28 @@ def anova(
     The classical estimates (Searle, Casella and McCulloch 1992, chapter 4): where none
     is negative they are those of restricted maximum likelihood. `values` have the shape
     (..., facts, models, starts, prompts), facts of one relation beside each other;
-    `sizes` are the facts of each relation. An effect is named by the letters of `AXES`
+    `sizes` are the facts of each relation. An effect is named by the letters of `DESIGN_AXES`
     that it depends on, a run never without its model (``"ms"``); the largest one is the
     rest. Returns effect to component; ``"r"`` is the relation, ``"f"`` the fact within
     it.
 
     >>> known = np.array([1.0, 0.0])[:, None, None, None] * np.ones((1, 2, 1, 1))
-    >>> found = anova(known, np.array([2]), ["f", "m", "fm"])  # two models judge alike
+    >>> found = variance_components(known, np.array([2]), ["f", "m", "fm"])  # two models judge alike
     >>> {name: round(float(value), 3) for name, value in found.items()}
     {'fm': 0.0, 'm': 0.0, 'f': 0.5, 'r': 0.0}
     """
-    n = dict(zip(AXES, values.shape[-4:]))
+    n = dict(zip(DESIGN_AXES, values.shape[-4:]))
     order = sorted(effects, key=len)
 
     def cells(effect: str) -> int:
-        return math.prod(n[axis] for axis in AXES if axis not in effect)
+        return math.prod(n[axis] for axis in DESIGN_AXES if axis not in effect)
 
     grand = values.mean(axis=(-4, -3, -2, -1), keepdims=True)
     terms, freedom, squares = {}, {}, {}
     for effect in order:
-        gone = tuple(place - 4 for place, axis in enumerate(AXES) if axis not in effect)
+        gone = tuple(
+            place - 4 for place, axis in enumerate(DESIGN_AXES) if axis not in effect
+        )
         within = [other for other in terms if set(other) < set(effect)]
         means = values.mean(axis=gone, keepdims=True) - grand
         terms[effect] = means - sum(terms[other] for other in within)

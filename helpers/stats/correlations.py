@@ -6,7 +6,7 @@ import pandas as pd
 import scipy.stats
 
 from helpers import UserError
-from helpers.stats.resampling import LEVEL, ROUNDING
+from helpers.stats.resampling import CONFIDENCE_LEVEL, RELATIVE_ROUNDING
 from helpers.stats.results import Correlation
 
 FEWEST_MODELS = 6  # fewer give no correlation: it would be one of chance or of a family
@@ -62,10 +62,10 @@ def correlation(
         return Correlation(r, nothing, nothing, float(p), n)
     if abs(r) == 1:
         return Correlation(r, r, r, float(p), n)
-    return Correlation(r, *fisher(r, n, method), float(p), n)
+    return Correlation(r, *fisher_interval(r, n, method), float(p), n)
 
 
-def over_models(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
+def correlation_over_models(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     """Correlate two figures over models, one pair each, if at least ``FEWEST_MODELS`` have both."""
     found = correlation(x, y)
     return (
@@ -73,12 +73,12 @@ def over_models(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     )
 
 
-def fisher(r: float, n: int, method: str = "pearson") -> tuple[float, float]:
+def fisher_interval(r: float, n: int, method: str = "pearson") -> tuple[float, float]:
     """Return the interval tanh(artanh(r) ± z s) of a correlation of which only r and n are known.
 
     Fisher 1921, with s² = 1 / (n - 3); for ranks see :func:`correlation`.
 
-    >>> [round(end, 3) for end in fisher(0.5, 7)]  # artanh(0.5) = 0.549 and s = 0.5
+    >>> [round(end, 3) for end in fisher_interval(0.5, 7)]  # artanh(0.5) = 0.549 and s = 0.5
     [-0.406, 0.91]
     """
     if not -1 < r < 1 or n < 4:
@@ -86,18 +86,18 @@ def fisher(r: float, n: int, method: str = "pearson") -> tuple[float, float]:
             f"An interval needs r between -1 and 1 and n of 4 or more, not {r}, {n}."
         )
     spread = (1 + r**2 / 2 if method == "spearman" else 1) / (n - 3)
-    reach = scipy.stats.norm.ppf((1 + LEVEL) / 2) * np.sqrt(spread)
+    reach = scipy.stats.norm.ppf((1 + CONFIDENCE_LEVEL) / 2) * np.sqrt(spread)
     low, high = np.tanh(np.arctanh(r) + np.array([-reach, reach]))
     return float(low), float(high)
 
 
-def without_each(
+def correlations_without_each_group(
     x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike, method: str = "pearson"
 ) -> pd.DataFrame:
     """Correlate two columns without each group in turn: one family can make or break it.
 
     >>> x, y = [1, 1, 2, 2, 9], [1, 2, 1, 2, 9]
-    >>> without_each(x, y, ["a", "a", "a", "a", "b"]).round(2).values.tolist()
+    >>> correlations_without_each_group(x, y, ["a", "a", "a", "a", "b"]).round(2).values.tolist()
     [['a', nan, 1], ['b', 0.0, 4]]
     """
     x, y, labels = np.asarray(x, float), np.asarray(y, float), np.asarray(groups)
@@ -112,10 +112,10 @@ def without_each(
     return pd.DataFrame(rows, columns=["without", "r", "n"])
 
 
-def pearson(rows: np.ndarray) -> np.ndarray:
+def pearson_correlation(rows: np.ndarray) -> np.ndarray:
     """Correlate two columns: a statistic for :func:`helpers.stats.bootstrap`.
 
-    >>> round(float(pearson(np.array([[1.0, 2], [2, 1], [3, 4], [4, 3]]))), 3)
+    >>> round(float(pearson_correlation(np.array([[1.0, 2], [2, 1], [3, 4], [4, 3]]))), 3)
     0.6
     """
     away = rows - rows.mean(axis=-2, keepdims=True)
@@ -128,4 +128,6 @@ def pearson(rows: np.ndarray) -> np.ndarray:
 
 def _flat(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """Whether numbers are alike but for rounding: their correlation would be the rounding's."""
-    return np.ptp(values, axis=axis) <= ROUNDING * np.abs(values).max(axis=axis)
+    return np.ptp(values, axis=axis) <= RELATIVE_ROUNDING * np.abs(values).max(
+        axis=axis
+    )

@@ -15,11 +15,11 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
 from helpers import UserError
-from helpers.stats.resampling import LEVEL
+from helpers.stats.resampling import CONFIDENCE_LEVEL
 from helpers.stats.results import Interval
 
 
-class Slope(NamedTuple):
+class DoseResponseSlope(NamedTuple):
     """Log odds a doubling with its interval, two-sided p-value, facts and relations that tell."""
 
     estimate: float
@@ -30,7 +30,7 @@ class Slope(NamedTuple):
     relations: int
 
 
-def dose(exposures: npt.ArrayLike) -> np.ndarray:
+def log_dose(exposures: npt.ArrayLike) -> np.ndarray:
     """Return log2(1 + exposures)."""
     counts = np.asarray(exposures, dtype=float)
     if not (counts >= 0).all():
@@ -38,9 +38,9 @@ def dose(exposures: npt.ArrayLike) -> np.ndarray:
     return np.log2(1 + counts)
 
 
-def slope(
+def dose_response_slope(
     known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike
-) -> Slope:
+) -> DoseResponseSlope:
     r"""Estimate how much the log odds of being known rise with every doubling of exposure.
 
     .. math:: \operatorname{logit} P(\mathrm{known}_c) = \alpha_{r(c)} + \beta \log_2(1 + e_c)
@@ -49,7 +49,7 @@ def slope(
     handful of facts each would bias the slope upwards. Errors are clustered by relation
     (sandwich, factor G / (G - 1), Student's t with G - 1 degrees).
 
-    >>> found = slope([0, 1, 0, 1, 0, 1, 1, 0], [0, 1] * 4, list("aabbccdd"))
+    >>> found = dose_response_slope([0, 1, 0, 1, 0, 1, 1, 0], [0, 1] * 4, list("aabbccdd"))
     >>> round(found.estimate, 3), found.n, found.relations  # three pairs to one: log(3 / 1)
     (1.099, 8, 4)
     """
@@ -58,7 +58,7 @@ def slope(
         raise UserError(
             f"{len(table)} verdicts need as many exposures, not {np.size(exposures)}."
         )
-    table["dose"] = dose(exposures)
+    table["dose"] = log_dose(exposures)
     groups = table.groupby("relation")
     varies = (groups["known"].transform("nunique") > 1) & (
         groups["dose"].transform("nunique") > 1
@@ -66,9 +66,11 @@ def slope(
     table = table[varies].sort_values("relation", kind="stable")
     n, count, nothing = len(table), table["relation"].nunique(), float("nan")
     if not count:
-        return Slope(nothing, nothing, nothing, nothing, n, count)
+        return DoseResponseSlope(nothing, nothing, nothing, nothing, n, count)
     if sign := _parted(table):
-        return Slope(sign * float("inf"), nothing, nothing, nothing, n, count)
+        return DoseResponseSlope(
+            sign * float("inf"), nothing, nothing, nothing, n, count
+        )
     names = table["relation"].to_numpy()
     model = ConditionalLogit(
         table["known"].to_numpy(int), table[["dose"]].to_numpy(), groups=names
@@ -78,17 +80,17 @@ def slope(
         fit = model.fit(method="bfgs", disp=0)
     estimate = float(fit.params[0])
     if count < 3:
-        return Slope(estimate, nothing, nothing, nothing, n, count)
+        return DoseResponseSlope(estimate, nothing, nothing, nothing, n, count)
     scores = np.array([float(model.score_grp(g, fit.params)[0]) for g in range(count)])
     bread = float(np.asarray(fit.cov_params()).item())
     error = np.sqrt(count / (count - 1) * (scores**2).sum()) * bread
     t = scipy.stats.t(count - 1)
-    reach = t.ppf((1 + LEVEL) / 2) * error
+    reach = t.ppf((1 + CONFIDENCE_LEVEL) / 2) * error
     p = float(2 * t.sf(abs(estimate) / error))
-    return Slope(estimate, estimate - reach, estimate + reach, p, n, count)
+    return DoseResponseSlope(estimate, estimate - reach, estimate + reach, p, n, count)
 
 
-def half_dose(
+def exposures_of_half_known(
     known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike
 ) -> Interval:
     r"""Estimate after how many exposures half of the facts are known.
@@ -97,11 +99,11 @@ def half_dose(
     is by the delta method on the scale of doses, with errors clustered by relation.
 
     >>> known = [0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1]  # a quarter, a half, three quarters
-    >>> found = half_dose(known, [0] * 4 + [1] * 4 + [3] * 4, list("abcd") * 3)
+    >>> found = exposures_of_half_known(known, [0] * 4 + [1] * 4 + [3] * 4, list("abcd") * 3)
     >>> round(found.estimate, 3), found.n
     (1.0, 12)
     """
-    known, doses = np.asarray(known, dtype=float), dose(exposures)
+    known, doses = np.asarray(known, dtype=float), log_dose(exposures)
     labels = pd.factorize(np.asarray(relation))[0]
     if not known.size == doses.size == labels.size:
         raise UserError(
@@ -120,7 +122,7 @@ def half_dose(
         return nothing
     middle, gradient = -a / b, np.array([-1 / b, a / b**2])
     error = np.sqrt(gradient @ fit.cov_params() @ gradient)
-    reach = scipy.stats.t(labels.max()).ppf((1 + LEVEL) / 2) * error
+    reach = scipy.stats.t(labels.max()).ppf((1 + CONFIDENCE_LEVEL) / 2) * error
     ends = np.array([middle, middle - reach, middle + reach])
     with np.errstate(over="ignore"):  # a curve that hardly rises: the bound is infinite
         return Interval(*map(float, np.maximum(0, 2**ends - 1)), known.size)

@@ -9,11 +9,18 @@ import pandas as pd
 
 from helpers import check_columns
 from helpers.stats import resampling
-from helpers.stats.resampling import Statistic, as_table, bootstrap, bounds, marks, mean
+from helpers.stats.resampling import (
+    Statistic,
+    as_matrix,
+    binary_outcomes,
+    bootstrap,
+    interval_bounds,
+    mean,
+)
 from helpers.stats.results import Interval
 
 
-def intervals(
+def intervals_by_group(
     table: pd.DataFrame,
     measures: Mapping[str, tuple[Sequence[str], Statistic]],
     by: str = "relation",
@@ -57,7 +64,7 @@ def intervals(
     --------
     >>> from helpers.stats import mean
     >>> table = pd.DataFrame({"relation": ["P17", "P17", "P36"], "hit": [1.0, 1.0, 0.0]})
-    >>> found = intervals(table, {"rate": (["hit"], mean)}, n_resamples=10)
+    >>> found = intervals_by_group(table, {"rate": (["hit"], mean)}, n_resamples=10)
     >>> found[["relation", "estimate", "n"]].round(3).values.tolist()
     [['P17', 1.0, 2], ['P36', 0.0, 1], ['all', 0.667, 3], ['mean', 0.5, 3]]
     """
@@ -76,17 +83,21 @@ def intervals(
             ordered[list(columns)].to_numpy(dtype=float),
             ordered[by].to_numpy(),
         )
-        found, draws, sizes, shared = [], [], [], resampling.pooled(labels)
+        found, draws, sizes, shared = [], [], [], resampling.pooled_strata(labels)
         for label in pd.unique(labels):
             inside, own_seed = labels == label, [seed, crc32(str(label).encode())]
             part, pool = values[inside], values[np.isin(shared, shared[inside])]
             found.append(float(statistic(part)))
             sizes.append(len(part))
             layer = None if layers is None else layers[inside]
-            drawn = resampling.replicates(part, statistic, layer, n_resamples, own_seed)
+            drawn = resampling.bootstrap_replicates(
+                part, statistic, layer, n_resamples, own_seed
+            )
             centre = found[-1] if centred else None
-            ends = bounds(drawn, len(part), layer, centre)
-            ends = resampling.or_wilson(ends, found[-1], len(marks(part, statistic)))
+            ends = interval_bounds(drawn, len(part), layer, centre)
+            ends = resampling.bounds_or_wilson_bounds(
+                ends, found[-1], len(binary_outcomes(part, statistic))
+            )
             rows.append((label, name, found[-1], *map(float, ends), len(part)))
             if len(pool) > len(
                 part
@@ -98,22 +109,24 @@ def intervals(
             if layers is None
             else pd.factorize(pd.Series(zip(labels, layers)))[0]
         )
-        whole = estimate(values, statistic, both, n_resamples, seed, centred)
+        whole = estimate_with_interval(
+            values, statistic, both, n_resamples, seed, centred
+        )
         rows.append(("all", name, *whole))
         middle = float(_mean_of_numbers(np.array(found)))
         means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))
         # A mean over groups of n facts each varies as a rate of the groups' harmonic
         # size does.
         weight = len(sizes) ** 2 / sum(1 / size for size in sizes) if sizes else 0
-        ends = bounds(means, len(values), both, middle if centred else None)
-        if statistic is mean and len(marks(values, statistic)):
-            ends = resampling.or_wilson(ends, middle, weight)
+        ends = interval_bounds(means, len(values), both, middle if centred else None)
+        if statistic is mean and len(binary_outcomes(values, statistic)):
+            ends = resampling.bounds_or_wilson_bounds(ends, middle, weight)
         rows.append(("mean", name, middle, *map(float, ends), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def estimate(
+def estimate_with_interval(
     values: npt.ArrayLike,
     statistic: Statistic = mean,
     strata: npt.ArrayLike | None = None,
@@ -123,18 +136,18 @@ def estimate(
 ) -> Interval:
     """Estimate a measure as :func:`bootstrap` does; shares of few rows have Wilson's bounds, too.
 
-    >>> [round(value, 2) for value in estimate([1.0, 1.0, 1.0])]
+    >>> [round(value, 2) for value in estimate_with_interval([1.0, 1.0, 1.0])]
     [1.0, 0.44, 1.0, 3]
     """
-    table = as_table(values)
+    table = as_matrix(values)
     found = bootstrap(table, statistic, strata, n_resamples, seed, centred)
-    ends = resampling.or_wilson(
-        found[1:3], found.estimate, len(marks(table, statistic))
+    ends = resampling.bounds_or_wilson_bounds(
+        found[1:3], found.estimate, len(binary_outcomes(table, statistic))
     )
     return Interval(found.estimate, *ends, found.n)
 
 
-def averages(
+def group_averages(
     table: pd.DataFrame,
     columns: Sequence[str],
     by: str | None = None,
@@ -165,7 +178,7 @@ def averages(
     Examples
     --------
     >>> table = pd.DataFrame({"hit": [1.0, 1.0, 1.0, 1.0], "kind": ["a", "a", "b", "b"]})
-    >>> averages(table, ["hit"], by="kind").round(2).values.tolist()
+    >>> group_averages(table, ["hit"], by="kind").round(2).values.tolist()
     [['a', 'hit', 1.0, 0.34, 1.0, 2], ['b', 'hit', 1.0, 0.34, 1.0, 2]]
     """
     check_columns(table, [*columns, *([by] if by else [])], "items")
@@ -176,7 +189,7 @@ def averages(
             values = group[name].to_numpy(dtype=float)
             head = {by: label, "measure": name} if by else {"measure": name}
             if len(values) and np.isin(values, (0.0, 1.0)).all():
-                found = resampling.wilson(int(values.sum()), len(values))
+                found = resampling.wilson_interval(int(values.sum()), len(values))
             else:
                 found = bootstrap(values, n_resamples=n_resamples, seed=seed)
             rows.append(head | found._asdict())
@@ -196,7 +209,7 @@ def _moved(
     def figure(rows: np.ndarray) -> np.ndarray:
         return np.asarray(statistic(rows[..., : len(part), :]))
 
-    drawn = resampling.replicates(pool, figure, None, n_resamples, seed)
+    drawn = resampling.bootstrap_replicates(pool, figure, None, n_resamples, seed)
     return drawn - np.asarray(statistic(pool)) + np.asarray(statistic(part))
 
 

@@ -10,11 +10,11 @@ from helpers import UserError
 from helpers.stats import resampling
 from helpers.stats.resampling import (
     Statistic,
-    as_table,
-    bounds,
-    marks,
+    as_matrix,
+    binary_outcomes,
+    bootstrap_replicates,
+    interval_bounds,
     mean,
-    replicates,
 )
 from helpers.stats.results import Difference
 
@@ -59,7 +59,7 @@ def paired_difference(
     >>> found.estimate, found.n
     (0.5, 4)
     """
-    first, second = as_table(first), as_table(second)
+    first, second = as_matrix(first), as_matrix(second)
     if first.shape != second.shape:
         raise UserError(
             f"A paired difference needs the same facts in both tables, not {len(first)} and "
@@ -75,22 +75,24 @@ def paired_difference(
     both, nothing = np.hstack([first, second]), float("nan")
     if not n:
         return Difference(nothing, nothing, nothing, nothing, 0)
-    draws = replicates(both, difference, strata, n_resamples, seed)
-    low, high = bounds(draws, n, strata)
-    one, two = marks(first, statistic), marks(second, statistic)
-    if np.isnan(low) and resampling.FEW <= (size := len(one)) == len(two):
+    draws = bootstrap_replicates(both, difference, strata, n_resamples, seed)
+    low, high = interval_bounds(draws, n, strata)
+    one, two = binary_outcomes(first, statistic), binary_outcomes(second, statistic)
+    if np.isnan(low) and resampling.FEWEST_FACTS_TO_DECIDE <= (size := len(one)) == len(
+        two
+    ):
         alone = int((one > two).sum()), int((two > one).sum())
-        ways = {"method": "newcomb", "alpha": 1 - resampling.LEVEL}
+        ways = {"method": "newcomb", "alpha": 1 - resampling.CONFIDENCE_LEVEL}
         low, high = confint_proportions_2indep(alone[0], size, alone[1], size, **ways)
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
     return Difference(float(difference(both)), float(low), float(high), float(p), n)
 
 
-def holm(p: npt.ArrayLike) -> np.ndarray:
+def holm_adjusted_p_values(p: npt.ArrayLike) -> np.ndarray:
     """Adjust p-values for their number after Holm (1979); what is not a number does not count.
 
-    >>> holm([0.01, float("nan"), 0.04, 0.03]).round(2).tolist()
+    >>> holm_adjusted_p_values([0.01, float("nan"), 0.04, 0.03]).round(2).tolist()
     [0.03, nan, 0.06, 0.06]
     """
     p = np.asarray(p, dtype=float)

@@ -10,10 +10,10 @@ import pandas as pd
 import scipy.stats
 
 from helpers import UserError
-from helpers.stats.correlations import pearson
-from helpers.stats.resampling import Statistic, bounds, replicates
+from helpers.stats.correlations import pearson_correlation
+from helpers.stats.resampling import Statistic, bootstrap_replicates, interval_bounds
 
-MOST_EXACT = 16  # pairs: each further one doubles the time and the memory
+MOST_PAIRS_OF_EXACT_TEST = 16  # pairs: each further one doubles the time and the memory
 
 
 class RankTest(NamedTuple):
@@ -25,7 +25,7 @@ class RankTest(NamedTuple):
     draws: int
 
 
-class Grouped(NamedTuple):
+class GroupInterval(NamedTuple):
     """An estimate with the interval of resampled groups; `left_out` draws had no estimate."""
 
     estimate: float
@@ -36,7 +36,7 @@ class Grouped(NamedTuple):
     left_out: int
 
 
-def rank_test(
+def rank_correlation_test(
     x: npt.ArrayLike, y: npt.ArrayLike, n_draws: int = 100_000, seed: int = 0
 ) -> RankTest:
     """Test Spearman's rank correlation by permutations: all of them, up to 16 pairs.
@@ -69,16 +69,16 @@ def rank_test(
     --------
     Of the 24 pairings of four ranks, one gives rho = 1 and one gives rho = -1:
 
-    >>> rank_test([1, 2, 3, 4], [10, 20, 30, 40])
+    >>> rank_correlation_test([1, 2, 3, 4], [10, 20, 30, 40])
     RankTest(rho=1.0, p=0.08333333333333333, n=4, draws=0)
     """
     a, b = _pairs(x, y)
     n = len(a)
     if n < 2 or not a.any() or not b.any():
         return RankTest(float("nan"), float("nan"), n, 0)
-    rho = float(pearson(np.column_stack([a, b]).astype(float)))
+    rho = float(pearson_correlation(np.column_stack([a, b]).astype(float)))
     middle, far = int(a.sum() * b.sum()), abs(n * int(a @ b) - int(a.sum() * b.sum()))
-    if n <= MOST_EXACT:
+    if n <= MOST_PAIRS_OF_EXACT_TEST:
         ways = _ways(*(tuple(sorted(map(int, ranks))) for ranks in (a, b)))
         extreme = np.abs(n * np.arange(len(ways)) - middle) >= far
         return RankTest(rho, float(ways[extreme].sum() / factorial(n)), n, 0)
@@ -87,35 +87,37 @@ def rank_test(
     return RankTest(rho, (1 + hits) / (1 + n_draws), n, n_draws)
 
 
-def spearman(rows: np.ndarray) -> np.ndarray:
-    """Correlate the ranks of two columns: a statistic, as :func:`helpers.stats.pearson` is."""
-    return pearson(scipy.stats.rankdata(rows, axis=-2))
+def spearman_correlation(rows: np.ndarray) -> np.ndarray:
+    """Correlate the ranks of two columns: a statistic, as :func:`helpers.stats.pearson_correlation` is."""
+    return pearson_correlation(scipy.stats.rankdata(rows, axis=-2))
 
 
-def partial_spearman(rows: np.ndarray) -> np.ndarray:
+def partial_spearman_correlation(rows: np.ndarray) -> np.ndarray:
     """Correlate the ranks of the first two of three columns, given those of the third.
 
     (r_xy - r_xz r_yz) / sqrt((1 - r_xz²)(1 - r_yz²)) of ranks. Not a number where a
     column is constant or z orders as x or y does.
 
     >>> rows = np.array([[1.0, 1, 2], [2, 3, 4], [3, 2, 1], [4, 4, 3]])
-    >>> round(float(partial_spearman(rows)), 3)  # 0.8 / sqrt(1 - 0.36)
+    >>> round(float(partial_spearman_correlation(rows)), 3)  # 0.8 / sqrt(1 - 0.36)
     1.0
     """
-    xy, xz, yz = (spearman(rows[..., pair]) for pair in ([0, 1], [0, 2], [1, 2]))
+    xy, xz, yz = (
+        spearman_correlation(rows[..., pair]) for pair in ([0, 1], [0, 2], [1, 2])
+    )
     left = (1 - xz**2) * (1 - yz**2)
     flat = left < 1e-12  # NaN stays NaN
     found = (xy - xz * yz) / np.sqrt(np.where(flat, 1.0, left))
     return np.where(flat, np.nan, np.clip(found, -1, 1))
 
 
-def bootstrap_groups(
+def bootstrap_over_groups(
     values: npt.ArrayLike,
     groups: npt.ArrayLike,
-    statistic: Statistic = spearman,
+    statistic: Statistic = spearman_correlation,
     n_resamples: int = 1000,
     seed: int = 0,
-) -> Grouped:
+) -> GroupInterval:
     """Estimate a statistic, shape (n, k) to a number, with an interval that draws whole groups.
 
     Models of one family are no independent draws, nor are facts of one relation;
@@ -124,7 +126,7 @@ def bootstrap_groups(
     and counted.
 
     >>> pairs = [[1, 2], [2, 1], [3, 4], [4, 3]]
-    >>> found = bootstrap_groups(pairs, ["a", "a", "b", "b"], n_resamples=100)
+    >>> found = bootstrap_over_groups(pairs, ["a", "a", "b", "b"], n_resamples=100)
     >>> [round(number, 2) for number in found]
     [0.6, -1.0, 0.6, 4, 2, 0]
     """
@@ -135,7 +137,7 @@ def bootstrap_groups(
         )
     members = [np.flatnonzero(labels == label) for label in pd.unique(labels)]
     if not members:
-        return Grouped(float("nan"), float("nan"), float("nan"), 0, 0, 0)
+        return GroupInterval(float("nan"), float("nan"), float("nan"), 0, 0, 0)
 
     def drawn(numbers: np.ndarray) -> np.ndarray:
         """Return the statistic on each draw of groups; few groups give few different draws."""
@@ -147,11 +149,13 @@ def bootstrap_groups(
             which.ravel()
         ]
 
-    draws = replicates(np.arange(len(members)), drawn, None, n_resamples, seed)
-    low, high = bounds(draws, len(members))
+    draws = bootstrap_replicates(
+        np.arange(len(members)), drawn, None, n_resamples, seed
+    )
+    low, high = interval_bounds(draws, len(members))
     left_out = int(np.isnan(draws).sum())
     estimate = float(statistic(table))
-    return Grouped(
+    return GroupInterval(
         estimate, float(low), float(high), len(table), len(members), left_out
     )
 

@@ -17,10 +17,12 @@ from helpers.stats.results import Interval
 
 Statistic = Callable[[np.ndarray], np.ndarray | float]
 
-FEWEST = 5  # facts of a stratum of its own; fewer show too little of their spread
-FEW = 20  # facts: fewer that are all alike decide nothing
-LEVEL = 0.95  # of confidence, of every interval
-ROUNDING = 1e-12  # numbers that differ by less, relatively, are alike
+FEWEST_FACTS_OF_STRATUM = (
+    5  # facts of a stratum of its own; fewer show too little of their spread
+)
+FEWEST_FACTS_TO_DECIDE = 20  # facts: fewer that are all alike decide nothing
+CONFIDENCE_LEVEL = 0.95  # of confidence, of every interval
+RELATIVE_ROUNDING = 1e-12  # numbers that differ by less, relatively, are alike
 _CHUNK = 4_000_000  # numbers drawn at once: 32 MB
 
 
@@ -29,7 +31,7 @@ def mean(values: np.ndarray) -> np.ndarray:
     return values[..., 0].mean(axis=-1)
 
 
-def replicates(
+def bootstrap_replicates(
     values: npt.ArrayLike,
     statistic: Statistic = mean,
     strata: npt.ArrayLike | None = None,
@@ -37,14 +39,14 @@ def replicates(
     seed: int | Sequence[int] = 0,
 ) -> np.ndarray:
     """Return a statistic's values on bootstrap samples of rows, as for :func:`bootstrap`."""
-    table = as_table(values)
+    table = as_matrix(values)
     if n_resamples < 1:
         raise UserError(f"A bootstrap needs at least 1 resample, not {n_resamples}.")
     if not len(table):
         raise UserError(
             "A bootstrap needs at least one fact; there are none left to draw from."
         )
-    layers = pooled(np.zeros(len(table)) if strata is None else strata)
+    layers = pooled_strata(np.zeros(len(table)) if strata is None else strata)
     if layers.shape != (len(table),):
         raise UserError(
             f"There are {len(layers)} strata for {len(table)} facts; give one each."
@@ -82,9 +84,9 @@ def bootstrap(
         One row a fact.
     statistic : callable
         Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its
-        last two axes; see :func:`mean`. Its attribute ``bounds``, if it has one
-        (:func:`helpers.metrics.roc_curve.bounds`), stands in for the percentiles;
-        ``marks`` says of which zeros and ones of the table it is the share, as a mean
+        last two axes; see :func:`mean`. Its attribute ``interval_bounds``, if it has one
+        (:func:`helpers.metrics.roc_curve.newcombe_bounds_of_area`), stands in for the percentiles;
+        ``binary_outcomes`` says of which zeros and ones of the table it is the share, as a mean
         is of all.
     strata : array_like, shape (n,), optional
         Labels, such as relations; each resample holds as many rows of each as there
@@ -105,7 +107,7 @@ def bootstrap(
         Not numbers if there are no rows; bounds are none either for one row alone, nor
         where fewer than twenty rows give an interval of width zero, or more give
         resamples that are all alike: then a share of twenty rows or more has the bounds
-        of :func:`wilson`.
+        of :func:`wilson_interval`.
 
     Raises
     ------
@@ -121,58 +123,62 @@ def bootstrap(
     >>> [round(value, 2) for value in found]
     [0.38, 0.26, 0.5, 30]
     """
-    table = as_table(values)
+    table = as_matrix(values)
     if not len(table):
         return Interval(float("nan"), float("nan"), float("nan"), 0)
-    draws = replicates(table, statistic, strata, n_resamples, seed)
+    draws = bootstrap_replicates(table, statistic, strata, n_resamples, seed)
     estimate = np.asarray(statistic(table), dtype=float)
     if own := getattr(statistic, "bounds", None):
         low, high = own(estimate, draws, table)
     else:
-        low, high = bounds(draws, len(table), strata, estimate if centred else None)
-    if len(found := marks(table, statistic)) >= FEW:
-        low, high = or_wilson((low, high), float(estimate), len(found))
+        low, high = interval_bounds(
+            draws, len(table), strata, estimate if centred else None
+        )
+    if len(found := binary_outcomes(table, statistic)) >= FEWEST_FACTS_TO_DECIDE:
+        low, high = bounds_or_wilson_bounds((low, high), float(estimate), len(found))
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
 
 
-def expanded(n: int, strata: npt.ArrayLike | None = None) -> float:
-    """Return the level at which percentiles of resamples cover as often as `LEVEL` says.
+def expanded_confidence_level(n: int, strata: npt.ArrayLike | None = None) -> float:
+    """Return the level at which percentiles of resamples cover as often as `CONFIDENCE_LEVEL` says.
 
     2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom, for n
     facts in k strata, small ones pooled (Hesterberg 2015, The American Statistician 69
     (4), for one sample).
 
-    >>> round(expanded(20), 3), round(expanded(20, [0, 1] * 10), 3)
+    >>> round(expanded_confidence_level(20), 3), round(expanded_confidence_level(20, [0, 1] * 10), 3)
     (0.968, 0.973)
     """
-    freedom = n - (1 if strata is None else len(np.unique(pooled(strata))))
+    freedom = n - (1 if strata is None else len(np.unique(pooled_strata(strata))))
     if freedom < 1:
-        return LEVEL
-    reach = scipy.stats.t.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(n / freedom)
+        return CONFIDENCE_LEVEL
+    reach = scipy.stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom) * np.sqrt(
+        n / freedom
+    )
     return float(2 * scipy.stats.norm.cdf(reach) - 1)
 
 
-def pooled(strata: npt.ArrayLike) -> np.ndarray:
+def pooled_strata(strata: npt.ArrayLike) -> np.ndarray:
     """Return numbers of strata, those of fewer than five facts joined to one.
 
     If that one has fewer than five facts itself, the smallest other stratum joins it.
 
-    >>> pooled(["a"] * 5 + ["b", "c", "c"] + ["d"] * 6).tolist()
+    >>> pooled_strata(["a"] * 5 + ["b", "c", "c"] + ["d"] * 6).tolist()
     [1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3]
     """
     _, numbers, sizes = np.unique(
         np.asarray(strata), return_inverse=True, return_counts=True
     )
     by_size = np.argsort(sizes, kind="stable")
-    few = (sizes < FEWEST).sum()
-    if few and sizes[by_size[:few]].sum() < FEWEST:
+    few = (sizes < FEWEST_FACTS_OF_STRATUM).sum()
+    if few and sizes[by_size[:few]].sum() < FEWEST_FACTS_OF_STRATUM:
         few += 1
     return np.where(np.isin(numbers, by_size[:few]), by_size[:1], numbers)
 
 
-def bounds(
+def interval_bounds(
     draws: np.ndarray,
     n: int,
     strata: npt.ArrayLike | None = None,
@@ -183,17 +189,19 @@ def bounds(
     Draws that are not a number are left out; where all are alike but for rounding,
     nothing tells how far the estimate may be off, and there are no bounds.
 
-    >>> low, high = bounds(np.arange(1001.0), n=20)
+    >>> low, high = interval_bounds(np.arange(1001.0), n=20)
     >>> round(float(low)), round(float(high))
     (16, 984)
     """
-    level = expanded(n, strata)
+    level = expanded_confidence_level(n, strata)
     nothing = np.isnan(draws).all(axis=0) | (n < 2)
     filled = np.where(nothing, 0.0, draws)
     shares = [0, (1 - level) / 2, (1 + level) / 2, 1]
     least, low, high, most = np.nanquantile(filled, shares, axis=0)
-    nothing |= (low == high) & (n < FEW)
-    nothing |= most - least <= ROUNDING * np.maximum(np.abs(least), np.abs(most))
+    nothing |= (low == high) & (n < FEWEST_FACTS_TO_DECIDE)
+    nothing |= most - least <= RELATIVE_ROUNDING * np.maximum(
+        np.abs(least), np.abs(most)
+    )
     bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
     low = np.maximum(
         low - bias, np.where(least >= 0, 0.0, -np.inf)
@@ -201,7 +209,7 @@ def bounds(
     return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high - bias)
 
 
-def wilson(successes: float, n: float) -> Interval:
+def wilson_interval(successes: float, n: float) -> Interval:
     """Estimate a share with Wilson's (1927) 95 % score interval, for n independent trials.
 
     Parameters
@@ -222,7 +230,7 @@ def wilson(successes: float, n: float) -> Interval:
 
     Examples
     --------
-    >>> [round(value, 3) for value in wilson(8, 10)]
+    >>> [round(value, 3) for value in wilson_interval(8, 10)]
     [0.8, 0.49, 0.943, 10]
     """
     if not 0 <= successes <= n:
@@ -231,11 +239,11 @@ def wilson(successes: float, n: float) -> Interval:
         )
     if n == 0:
         return Interval(float("nan"), float("nan"), float("nan"), 0)
-    low, high = proportion_confint(successes, n, 1 - LEVEL, method="wilson")
+    low, high = proportion_confint(successes, n, 1 - CONFIDENCE_LEVEL, method="wilson")
     return Interval(successes / n, max(0.0, float(low)), min(1.0, float(high)), n)
 
 
-def marks(table: np.ndarray, statistic: Statistic) -> np.ndarray:
+def binary_outcomes(table: np.ndarray, statistic: Statistic) -> np.ndarray:
     """Return the zeros and ones of which a statistic is the share; none if it is something else."""
     found = table[:, 0] if statistic is mean else table[:0, 0]
     if own := getattr(statistic, "marks", None):
@@ -243,12 +251,14 @@ def marks(table: np.ndarray, statistic: Statistic) -> np.ndarray:
     return found if np.isin(found, (0.0, 1.0)).all() else found[:0]
 
 
-def or_wilson(ends: tuple[float, float], share: float, n: float) -> tuple[float, float]:
+def bounds_or_wilson_bounds(
+    ends: tuple[float, float], share: float, n: float
+) -> tuple[float, float]:
     """Return the bounds of a share of n facts; Wilson's where its resamples give none."""
-    return wilson(share * n, n)[1:3] if n and np.isnan(ends[0]) else ends
+    return wilson_interval(share * n, n)[1:3] if n and np.isnan(ends[0]) else ends
 
 
-def as_table(values: npt.ArrayLike) -> np.ndarray:
+def as_matrix(values: npt.ArrayLike) -> np.ndarray:
     """Return values as numbers in rows and columns, one column of single numbers."""
     table = np.asarray(values, dtype=float)
     return table[:, None] if table.ndim == 1 else table

@@ -7,7 +7,7 @@ import pandas as pd
 
 from helpers import UserError
 
-KINDS = {
+INTERVAL_KINDS = {
     "bootstrap": "bootstrap over facts within relations",
     "questions": "bootstrap over questions within their strata",
     "exposure": "bootstrap over facts within groups of exposure",
@@ -19,7 +19,7 @@ KINDS = {
     "clustered": "of a logistic regression, errors clustered by relation",
 }
 # Kinds that have a number of draws.
-DRAWN = ("bootstrap", "questions", "exposure", "models", "families")
+KINDS_WITH_DRAWS = ("bootstrap", "questions", "exposure", "models", "families")
 
 
 class Interval(NamedTuple):
@@ -51,18 +51,18 @@ class Correlation(NamedTuple):
     n: int
 
 
-def named(kind: str, n_resamples: int = 0) -> str:
-    """Name a kind of interval, a key of `KINDS`, as captions do, with a bootstrap's draws.
+def interval_caption(kind: str, n_resamples: int = 0) -> str:
+    """Name a kind of interval, a key of `INTERVAL_KINDS`, as captions do, with a bootstrap's draws.
 
-    >>> named("bootstrap", 1000)
+    >>> interval_caption("bootstrap", 1000)
     '95 % intervals: bootstrap over facts within relations, 1,000 draws.'
     """
-    if kind not in KINDS or (kind in DRAWN) != (n_resamples > 0):
+    if kind not in INTERVAL_KINDS or (kind in KINDS_WITH_DRAWS) != (n_resamples > 0):
         raise UserError(
-            f"There is no interval {kind!r} of {n_resamples} draws; see {list(KINDS)}."
+            f"There is no interval {kind!r} of {n_resamples} draws; see {list(INTERVAL_KINDS)}."
         )
     draws = f", {n_resamples:,} draws" if n_resamples else ""
-    return f"95 % intervals: {KINDS[kind]}{draws}."
+    return f"95 % intervals: {INTERVAL_KINDS[kind]}{draws}."
 
 
 def interval(

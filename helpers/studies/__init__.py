@@ -7,18 +7,18 @@ panel, comparison, calibration and the command line go through it.
 
 from helpers.studies import knowledge_base, latent_knowledge, monitor, multiplicity
 from helpers.studies.measures import (
-    FIRM,
+    FIRM_THRESHOLD,
     Measure,
     Run,
     Study,
     check_firm,
-    fitting,
+    default_settings,
+    mean_measure,
     measurable,
     member,
-    rate,
-    settings,
+    settings_for_function,
 )
-from helpers.studies.model_comparison import compare
+from helpers.studies.model_comparison import compare_models
 
 STUDIES: dict[str, Study] = {
     "monitor": monitor,
@@ -28,19 +28,19 @@ STUDIES: dict[str, Study] = {
 }
 
 __all__ = [
-    "FIRM",
+    "FIRM_THRESHOLD",
     "STUDIES",
     "Measure",
     "Run",
     "Study",
     "check_firm",
-    "compare",
-    "fitting",
+    "compare_models",
+    "settings_for_function",
     "measurable",
     "measure_named",
     "member",
-    "rate",
-    "settings",
+    "mean_measure",
+    "default_settings",
 ]
 
 

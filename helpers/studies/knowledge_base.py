@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers import datasets, schemas
 from helpers.datasets import unseen_questions
-from helpers.datasets.knowledge_questions import Questions
+from helpers.datasets.knowledge_questions import KnowledgeQuestions
 from helpers.metrics import (
     accuracy,
     canonical,
@@ -24,21 +24,21 @@ from helpers.metrics import knowledge_base as kb
 from helpers.models import LanguageModel
 from helpers.prompts import consistency_questions, shots
 from helpers.studies.measures import (
-    FIRM,
+    FIRM_THRESHOLD,
     Half,
     Printed,
     Run,
     add_columns,
     check_firm,
-    fitting,
-    listed,
-    most,
-    summarised,
+    measures_of_study,
+    most_distinct_in_group,
+    settings_for_function,
+    summary_of_measures,
 )
 
 TITLE = "knowledge base"
 FIGURES = {"right": ("correct", 1), "agreement": ("consistency", 1)}
-BASIC = (
+INDICATOR_COLUMNS = (
     "seen",
     "correct",
     "wrong",
@@ -46,11 +46,14 @@ BASIC = (
     "consistency",
 )  # as `indicators` lays them out
 AS_PRINTED = {"n_options": 5}
-STOP = ("\n", "QUESTION")
-MOST = 20  # wrong answers to draw options from, for one response
+STOP_STRINGS = ("\n", "QUESTION")
+MOST_DISTRACTORS = 20  # wrong answers to draw options from, for one response
 _NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR", "CR", "WR")
-_OWN = {name: {"columns": BASIC, "statistic": kb.measure(name)} for name in _NAMES}
-LISTED = listed("knowledge_base", **_OWN)
+_OWN = {
+    name: {"columns": INDICATOR_COLUMNS, "statistic": kb.measure_statistic(name)}
+    for name in _NAMES
+}
+LISTED = measures_of_study("knowledge_base", **_OWN)
 MEASURES = tuple(LISTED[name] for name in _NAMES[:6])
 UNSEEN = tuple(each.name for each in MEASURES if each.seen is False)
 PRINTED = ("CR", "NCR", "UR", "NCCR", "IUR")  # in the paper's Tables 9 and 11
@@ -59,7 +62,7 @@ PRINTED = ("CR", "NCR", "UR", "NCCR", "IUR")  # in the paper's Tables 9 and 11
 def check(settings: Mapping[str, Any]) -> None:
     """Refuse a prompt setting that there is not, of the close-ups or of the others."""
     others = settings.get("prompt_settings", ())
-    shots.check([*others, settings["setting"]])
+    shots.check_prompt_settings([*others, settings["setting"]])
 
 
 def ask(
@@ -69,7 +72,7 @@ def ask(
     dataset: str = "atlas",
     n_seen: int = 4,
     n_unseen: int = 2,
-    as_of: str = unseen_questions.AS_OF,
+    as_of: str = unseen_questions.DEFAULT_AS_OF,
     setting: str = "four-shot",
     retriever: str = "tf-idf",
     max_new_tokens: int = 100,
@@ -83,15 +86,15 @@ def ask(
     """Let the model respond, then ask each response again by multiple choice."""
     only = None if facts is None else set(facts["fact"])
     counts = {} if facts is not None else {"n_seen": n_seen, "n_unseen": n_unseen}
-    bank = datasets.knowledge(
+    bank = datasets.knowledge_base_questions(
         dataset, model.name, as_of=as_of, seed=seed, only=only, **counts
     )
     how = {"retriever": retriever, "max_new_tokens": max_new_tokens, "cache": cache}
-    said = respond(model, bank.asked, bank, setting, **how)
-    said = responses.mark(knowledge_base_strata.with_strata(said), match)
+    said = ask_for_responses(model, bank.asked, bank, setting, **how)
+    said = responses.mark_responses(knowledge_base_strata.add_strata(said), match)
     how = {"n_choices": n_choices, "n_options": n_options, "choose_by": choose_by}
-    again = consistency_questions.replies(said)
-    again = ask_again(model, again, bank.pool, **how, seed=seed, cache=cache)
+    again = consistency_questions.responses_to_ask_again(said)
+    again = ask_responses_again(model, again, bank.pool, **how, seed=seed, cache=cache)
     said = kb.add_consistency(said, accuracy.mark_choices(again))
     return schemas.checked(said, "answers", "knowledge_base")
 
@@ -100,13 +103,13 @@ def source(given: Mapping[str, Any], model: str) -> dict[str, Any]:
     """Return what a manifest says of the questions that settings ask a model."""
     names = ("n_seen", "n_unseen", "as_of", "seed")
     settings = {name: given[name] for name in names}
-    return datasets.knowledge(given["dataset"], model, **settings).source
+    return datasets.knowledge_base_questions(given["dataset"], model, **settings).source
 
 
-def respond(
+def ask_for_responses(
     model: LanguageModel,
     questions: pd.DataFrame,
-    bank: Questions,
+    bank: KnowledgeQuestions,
     setting: str,
     *,
     retriever: str = "tf-idf",
@@ -117,13 +120,15 @@ def respond(
     """Let the model respond to questions in one prompt setting, with the shots of a bank."""
     from helpers import probing
 
-    asked = shots.ask(questions, setting, bank.seen_shots, bank.unseen_shots, retriever)
+    asked = shots.shot_prompts(
+        questions, setting, bank.seen_shots, bank.unseen_shots, retriever
+    )
     return probing.generate(
-        model, asked, max_new_tokens, STOP, cache=cache, progress=progress
+        model, asked, max_new_tokens, STOP_STRINGS, cache=cache, progress=progress
     )
 
 
-def ask_again(
+def ask_responses_again(
     model: LanguageModel,
     replies: pd.DataFrame,
     pool: pd.DataFrame,
@@ -139,29 +144,34 @@ def ask_again(
     from helpers import probing
 
     pools = pool.groupby("pool", sort=False)["answer"].agg(list).to_dict()
-    wrong = consistency_questions.distractors(
-        replies, pools, seed=seed, spelling=canonical.canonical
+    wrong = consistency_questions.draw_response_distractors(
+        replies, pools, seed=seed, spelling=canonical.canonical_answer
     )
     if written is not None:
-        wrong = [[*own, *drawn][:MOST] for own, drawn in zip(written, wrong)]
+        wrong = [
+            [*own, *drawn][:MOST_DISTRACTORS] for own, drawn in zip(written, wrong)
+        ]
     replies = replies.assign(distractors=wrong)
-    probes = consistency_questions.choices(
+    probes = consistency_questions.consistency_probes(
         replies, n_choices, n_options, choose_by, seed
     )
     return probing.score(model, probes, cache=cache)
 
 
-def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
+def items_drawn_by_settings(given: Mapping[str, Any], model: str) -> pd.Series:
     """Return the questions of the atlas that settings draw."""
     numbers = {key: given[key] for key in ("n_seen", "n_unseen", "as_of", "seed")}
-    return datasets.knowledge("atlas", model, **numbers).asked["item"]
+    return datasets.knowledge_base_questions("atlas", model, **numbers).asked["item"]
 
 
-def sizes(answers: pd.DataFrame) -> dict[str, int]:
+def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
     """Return the settings of size that answers show."""
     seen = answers["seen"].astype(bool)
     kinds = {"n_seen": answers[seen], "n_unseen": answers[~seen]}
-    found = {setting: most(part, by="group") for setting, part in kinds.items()}
+    found = {
+        setting: most_distinct_in_group(part, by="group")
+        for setting, part in kinds.items()
+    }
     if "n_choices" in answers and answers["n_choices"].notna().any():
         found["n_choices"] = int(answers["n_choices"].max())
     return found
@@ -172,15 +182,15 @@ def facts(
 ) -> pd.DataFrame:
     """Lay the responses in one prompt setting out as numbers, one row a question."""
     said = answers[answers["setting"] == setting].reset_index(drop=True)
-    label = responses.mark(said, match)["label"]
+    label = responses.mark_responses(said, match)["label"]
     agreement = said["consistency"].fillna(0.0).where(label != "uninformative", 0.0)
     found = pd.DataFrame({"item": said["item"], "relation": said["group"]})
     found["stratum"] = said.get("stratum", said["group"])
     found["label"], found["right"] = label, (label == "correct").astype(float)
     found["agreement"], found["said"] = agreement, said["text"]
     if "seen" in said and "label" in said:
-        numbers = kb.indicators(responses.as_defined(said))
-        found = found.join(pd.DataFrame(numbers, found.index, BASIC))
+        numbers = kb.response_indicators(responses.unseen_guesses_as_wrong(said))
+        found = found.join(pd.DataFrame(numbers, found.index, INDICATOR_COLUMNS))
     found = add_columns(found, said, MEASURES, setting=setting, match=match)
     return schemas.checked(found, "facts", "knowledge_base")
 
@@ -222,19 +232,21 @@ def printed(run: Run) -> Iterator[Printed]:
     """Yield the paper's measures in every prompt setting that the run has."""
     answers = run.answers
     there = set(answers["setting"])
-    for setting in shots.SETTINGS:
+    for setting in shots.PROMPT_SETTINGS:
         if setting not in there:
             continue
-        taken = fitting(facts, {**run.settings, "setting": setting})
+        taken = settings_for_function(facts, {**run.settings, "setting": setting})
         table = facts(answers, **taken)
         table["relation"] = table["stratum"]
         for name in PRINTED:
             part = table[table["seen"] == (name not in UNSEEN)]
             title = f"knowledge bases: {name}, {setting}"
-            yield Printed(title, part, list(BASIC), kb.measure(name), "all")
+            yield Printed(
+                title, part, list(INDICATOR_COLUMNS), kb.measure_statistic(name), "all"
+            )
 
 
-def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
+def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
     """Call facts known whose response is correct, and chosen again often enough."""
     check_firm(firm)
     right, agreement = facts["right"] == 1, facts["agreement"]
@@ -247,4 +259,4 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
     return pd.DataFrame(columns, index=facts.index)
 
 
-summary = partial(summarised, MEASURES)
+summary = partial(summary_of_measures, MEASURES)

@@ -11,32 +11,32 @@ from typing import Any
 import pandas as pd
 
 from helpers import datasets, schemas, stats
-from helpers.datasets.panel import LEFT_OUT
+from helpers.datasets.panel import LEFT_OUT_RELATIONS
 from helpers.metrics import latent_knowledge as lke
 from helpers.models import LanguageModel
 from helpers.prompts import context_length, lists
 from helpers.prompts.prompt_texts import SEPARATORS
 from helpers.studies.measures import (
-    FIRM,
+    FIRM_THRESHOLD,
     Printed,
     Run,
     add_columns,
     check_firm,
-    listed,
-    most,
+    measures_of_study,
+    most_distinct_in_group,
     right_texts,
-    summarised,
+    summary_of_measures,
 )
 
 TITLE = "IC-LKE"
-N_TRIED, N_OFFERED = (
+N_TRIAL_FACTS, N_TRIAL_CHOICES = (
     3,
     20,
 )  # facts of a relation that separators are tried on, and choices
 AS_PRINTED = {"n_examples": 50, "n_choices": 100, "separator": "space"}
 INSTANCES_MEAN = "right"
 FIGURES = {"mass": ("mass", 1), "top": ("top", 1)}
-MEASURES = tuple(listed("latent_knowledge").values())
+MEASURES = tuple(measures_of_study("latent_knowledge").values())
 
 
 def ask(
@@ -99,12 +99,18 @@ def ask(
     if facts is None:
         facts = _tests(roles, n_facts)
     pool = _without(roles[roles["role"] == "example"], facts)
-    options = lists.choices(facts, every, n_choices, seed)
+    options = lists.draw_choices(facts, every, n_choices, seed)
     if "false_object" in facts:
-        options = datasets.offered(options, facts)
-    probes = lists.ic_lke(facts, pool, options, n_examples, separator, seed)
-    context_length.check(
-        probes, pool, counting(model), model.max_length, n_examples, separator, seed
+        options = datasets.options_with_false_object(options, facts)
+    probes = lists.ic_lke_probes(facts, pool, options, n_examples, separator, seed)
+    context_length.check_list_lengths(
+        probes,
+        pool,
+        token_counter(model),
+        model.max_length,
+        n_examples,
+        separator,
+        seed,
     )
     answers = probing.score(model, probes, cache=cache)
     return schemas.checked(answers, "answers", "latent_knowledge")
@@ -160,22 +166,25 @@ def try_separators(
     tested = [] if facts is None else [facts]
     pool = roles[roles["role"] == "example"]
     if dataset == "atlas":  # of other facts the panel takes tests alone
-        tested.append(datasets.panel(seed=seed))
-        short = pool[~pool["relation"].isin(LEFT_OUT)]
+        tested.append(datasets.panel_facts(seed=seed))
+        short = pool[~pool["relation"].isin(LEFT_OUT_RELATIONS)]
         pool = pool if short.empty else short
     free = _without(pool, *tested).drop_duplicates(["relation", "subject"])
     most = (
         pool.groupby("relation")["subject"].nunique() // 2
     )  # as many are left for examples
     place = free.groupby("relation").cumcount()
-    tried = free[place < free["relation"].map(most).clip(upper=N_TRIED)]
-    options = lists.choices(tried, every, N_OFFERED, seed)
+    tried = free[place < free["relation"].map(most).clip(upper=N_TRIAL_FACTS)]
+    options = lists.draw_choices(tried, every, N_TRIAL_CHOICES, seed)
     rest = _without(pool, tried)
     ways = [
-        lists.ic_lke(tried, rest, options, n_examples, s, seed, s) for s in SEPARATORS
+        lists.ic_lke_probes(tried, rest, options, n_examples, s, seed, s)
+        for s in SEPARATORS
     ]
     probes = pd.concat(ways, ignore_index=True)
-    probes = context_length.readable(probes, counting(model), model.max_length)
+    probes = context_length.readable_probes(
+        probes, token_counter(model), model.max_length
+    )
     scores = lke.fact_scores(probing.score(model, probes, cache=cache))
     found = scores.groupby("separator").agg(
         right=("right", "mean"), mass=("mass", "mean"), n=("item", "size")
@@ -184,20 +193,23 @@ def try_separators(
     return found.astype({"n": int}).sort_values(["right", "mass"], ascending=False)
 
 
-def counting(model: LanguageModel) -> Callable[[str], int]:
+def token_counter(model: LanguageModel) -> Callable[[str], int]:
     """Return what counts the tokens of a text."""
     return lambda text: len(model.tokenizer(text)["input_ids"])
 
 
-def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
+def items_drawn_by_settings(given: Mapping[str, Any], model: str) -> pd.Series:
     """Return the facts of the atlas that settings test."""
     every = _load("atlas", given["relations"], given.get("left_out", ()), given["seed"])
     return _tests(_roles(every, given["seed"]), given["n_facts"])["fact"]
 
 
-def sizes(answers: pd.DataFrame) -> dict[str, int]:
+def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
     """Return the settings of size that answers show."""
-    return {"n_facts": most(answers), "n_choices": most(answers, "option", "item")}
+    return {
+        "n_facts": most_distinct_in_group(answers),
+        "n_choices": most_distinct_in_group(answers, "option", "item"),
+    }
 
 
 def _load(
@@ -211,7 +223,9 @@ def _load(
 
 def _roles(facts: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Divide facts into tests and examples."""
-    return lists.split(lists.divisible(facts, seed)[0], seed=seed)
+    return lists.divide_into_examples_and_tests(
+        lists.divisible_facts_and_notes(facts, seed)[0], seed=seed
+    )
 
 
 def _without(pool: pd.DataFrame, *others: pd.DataFrame) -> pd.DataFrame:
@@ -259,11 +273,11 @@ def printed(run: Run) -> Iterator[Printed]:
     yield Printed("IC-LKE: accuracy", run.facts, ["right"], stats.mean, "mean")
 
 
-def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
+def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
     """Call facts known whose true choice is the likeliest."""
     check_firm(firm)
     columns = {"right": "known", "mass": "score", "top": "blind", "said": "asserted"}
     return facts[list(columns)].set_axis(list(columns.values()), axis=1)
 
 
-summary = partial(summarised, MEASURES)
+summary = partial(summary_of_measures, MEASURES)

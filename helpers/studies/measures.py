@@ -12,15 +12,17 @@ import pandas as pd
 from helpers import UserError, schemas, stats
 from helpers.stats import Statistic
 
-FIRM = 0.5  # how sure a verdict must be, where a study sets no threshold
-OUTSIDE = (
+FIRM_THRESHOLD = 0.5  # how sure a verdict must be, where a study sets no threshold
+ARGUMENTS_BESIDE_SETTINGS = (
     "cache",
     "texts",
     "control",
 )  # arguments of `ask` that change no verdict: no settings
-LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+MEASURES_OF_STUDIES = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
 # Which facts are asked.
-SAMPLE = (
+SAMPLE_SETTINGS = (
     "dataset",
     "relations",
     "left_out",
@@ -88,7 +90,7 @@ class Measure:
         )
 
 
-def rate(
+def mean_measure(
     name: str,
     title: str,
     higher: bool | None = True,
@@ -98,10 +100,10 @@ def rate(
     return Measure(name, title, (name,), stats.mean, higher, **about)
 
 
-def listed(study: str, **own: Mapping[str, Any]) -> dict[str, Measure]:
+def measures_of_study(study: str, **own: Mapping[str, Any]) -> dict[str, Measure]:
     """Return a study's measures as `measures.toml` tells them; means, but for what is their own."""
     found = {}
-    for name, told in LISTED[study].items():
+    for name, told in MEASURES_OF_STUDIES[study].items():
         fields = {"columns": (name,), "statistic": stats.mean, "higher": None}
         fields |= told | own.get(name, {})
         fields["bounds"] = tuple(fields.get("bounds", (0, 1)))
@@ -124,7 +126,7 @@ class Half(NamedTuple):
 class Printed(NamedTuple):
     """A figure that the paper prints: its name there and what it is computed from.
 
-    ``level`` is the row to take of `helpers.stats.intervals`: ``"all"`` facts alike, or
+    ``level`` is the row to take of `helpers.stats.intervals_by_group`: ``"all"`` facts alike, or
     the ``"mean"`` over relations.
     """
 
@@ -223,7 +225,7 @@ def add_columns(
     for measure in measures:
         if measure.from_answers is None:
             continue
-        taken = fitting(measure.from_answers, settings)
+        taken = settings_for_function(measure.from_answers, settings)
         (column,) = measure.columns
         values = measure.from_answers(answers, **taken)
         found[column] = found["item"].map(values).astype(float)
@@ -257,12 +259,14 @@ def every_other(answers: pd.DataFrame, columns: list[str]) -> Half:
     return Half(half, n, half[columns[0]].nunique())
 
 
-def most(answers: pd.DataFrame, of: str = "item", by: str = "relation") -> int:
+def most_distinct_in_group(
+    answers: pd.DataFrame, of: str = "item", by: str = "relation"
+) -> int:
     """Return the most different items (options ...) of any relation (item ...)."""
     return int(answers.groupby(by)[of].nunique().max()) if len(answers) else 0
 
 
-def settings(study: Study) -> dict[str, Any]:
+def default_settings(study: Study) -> dict[str, Any]:
     """Return the settings of a study with their defaults: what its `ask` and `facts` take.
 
     Parameters
@@ -275,10 +279,14 @@ def settings(study: Study) -> dict[str, Any]:
         Name to default.
     """
     taken = [*_keywords(study.ask).items(), *_keywords(study.facts).items()]
-    return {name: value for name, value in taken if name not in OUTSIDE}
+    return {
+        name: value for name, value in taken if name not in ARGUMENTS_BESIDE_SETTINGS
+    }
 
 
-def fitting(function: Callable, given: Mapping[str, Any]) -> dict[str, Any]:
+def settings_for_function(
+    function: Callable, given: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return those of the given settings that a function takes."""
     return {name: given[name] for name in _keywords(function) if name in given}
 
@@ -295,7 +303,7 @@ def check_firm(firm: float) -> float:
     return firm
 
 
-def summarised(
+def summary_of_measures(
     measures: Iterable[Measure],
     facts: pd.DataFrame,
     n_resamples: int = 1000,
@@ -311,7 +319,9 @@ def summarised(
             counted = part.dropna(subset=list(measure.columns))
             strata = counted.get("stratum", counted["relation"])
             values = counted[list(measure.columns)].astype(float)
-            found = stats.estimate(values, measure.statistic, strata, n_resamples, seed)
+            found = stats.estimate_with_interval(
+                values, measure.statistic, strata, n_resamples, seed
+            )
             found = found._replace(n=measure.n(counted))
             rows.append({"relation": name, "measure": measure.name} | found._asdict())
     return schemas.checked(pd.DataFrame(rows), "summary")

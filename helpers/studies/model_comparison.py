@@ -9,10 +9,10 @@ import pandas as pd
 from helpers import UserError, check_columns, stats
 from helpers.studies.measures import Measure, Study, measurable
 
-ROUNDING = 1e-6  # differences below it are those of sums in another order
+ROUNDING_DIFFERENCE = 1e-6  # differences below it are those of sums in another order
 
 
-def compare(
+def compare_models(
     study: Study,
     facts: Mapping[str, pd.DataFrame],
     n_resamples: int = 1000,
@@ -54,7 +54,7 @@ def compare(
     >>> from helpers.studies import latent_knowledge
     >>> one = pd.DataFrame({"item": list("abcd"), "relation": "P36", "mass": 0.5,
     ...                     "right": [0.0, 0.0, 0.0, 1.0]})
-    >>> found = compare(latent_knowledge, {"small": one, "large": one.assign(right=1.0)})
+    >>> found = compare_models(latent_knowledge, {"small": one, "large": one.assign(right=1.0)})
     >>> found[["first", "second", "measure", "estimate", "n"]].values.tolist()
     [['large', 'small', 'right', 0.75, 4], ['large', 'small', 'mass', 0.0, 4]]
     """
@@ -64,11 +64,11 @@ def compare(
     columns = [column for measure in measures for column in measure.columns]
     for name, table in facts.items():
         check_columns(table, ["item", "relation", *columns], f"facts of {name}")
-    models = {name: by_item(table) for name, table in facts.items()}
+    models = {name: facts_by_item(table) for name, table in facts.items()}
     for one, two in combinations(models, 2):
         if models[one].index.intersection(models[two].index).empty:
             raise UserError(f"{one} and {two} share no fact: ask both the same facts.")
-    return differences(models, measures, n_resamples=n_resamples, seed=seed)
+    return measure_differences(models, measures, n_resamples=n_resamples, seed=seed)
 
 
 def _shared_measures(
@@ -87,21 +87,21 @@ def _shared_measures(
     return measures
 
 
-def by_item(facts: pd.DataFrame) -> pd.DataFrame:
+def facts_by_item(facts: pd.DataFrame) -> pd.DataFrame:
     """Index facts by item, in order; a ``stratum`` of the bootstrap stands in for ``relation``."""
     if "stratum" in facts:
         facts = facts.assign(relation=facts["stratum"]).drop(columns="stratum")
     return facts.set_index("item").sort_index()
 
 
-def difference(
+def measure_difference(
     first: pd.DataFrame,
     second: pd.DataFrame,
     measure: Measure,
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> stats.Difference:
-    """Return first minus second in one measure, of tables of :func:`by_item`, on facts of both."""
+    """Return first minus second in one measure, of tables of :func:`facts_by_item`, on facts of both."""
     columns = list(measure.columns)
     left, right = (table.dropna(subset=columns) for table in (first, second))
     both = left.index.intersection(right.index).sort_values()
@@ -119,7 +119,7 @@ def difference(
     return found._replace(n=measure.n(left))
 
 
-def differences(
+def measure_differences(
     models: Mapping[str, pd.DataFrame],
     measures: Iterable[Measure],
     pairs: Sequence[tuple[str, str]] | None = None,
@@ -132,7 +132,7 @@ def differences(
     rows = []
     for first, second in chosen:
         for measure in measures:
-            found = difference(
+            found = measure_difference(
                 models[first], models[second], measure, n_resamples, seed
             )
             row = {
@@ -141,17 +141,21 @@ def differences(
                 "measure": measure.name,
             } | found._asdict()
             sure = found.low > 0 or found.high < 0
-            if abs(found.estimate) < ROUNDING or measure.higher is None or not sure:
+            if (
+                abs(found.estimate) < ROUNDING_DIFFERENCE
+                or measure.higher is None
+                or not sure
+            ):
                 better = ""
             else:
                 better = first if (found.low > 0) == measure.higher else second
             rows.append(row | {"better": better})
-    return numbers(
+    return numeric_table(
         rows, ["first", "second", "measure", *stats.Difference._fields, "better"]
     )
 
 
-def numbers(
+def numeric_table(
     rows: Sequence[Mapping[str, object]], columns: Sequence[str]
 ) -> pd.DataFrame:
     """Lay out rows as a table whose figures are numbers, also where there is no row."""

@@ -16,17 +16,17 @@ from helpers.metrics import accuracy, anchors, matching, monitor
 from helpers.models import LanguageModel
 from helpers.prompts import prompt_formats
 from helpers.studies.measures import (
-    FIRM,
+    FIRM_THRESHOLD,
     Half,
     Printed,
     Run,
     add_columns,
     check_firm,
     every_other,
-    listed,
-    most,
+    measures_of_study,
+    most_distinct_in_group,
     right_texts,
-    summarised,
+    summary_of_measures,
 )
 
 TITLE = "MONITOR"
@@ -35,17 +35,21 @@ WRAPPED = True  # its questions may be put into any prompt format
 FOR_VERDICT = {"texts": ("right", "none"), "control": False}
 FIGURES = {"anchor": ("anchor", 1), "pfd": ("PFD", -1)}
 FIGURES |= {"ird": ("IRD", -1), "deviation": ("deviation", -1)}
-AS_PRINTED = {"n_frames": 7, "match": "exact_match", "alphas": list(monitor.EQUAL)}
+AS_PRINTED = {
+    "n_frames": 7,
+    "match": "exact_match",
+    "alphas": list(monitor.EQUAL_WEIGHTS),
+}
 _COUNTED = ("counted_deviation", "counted_anchor")
 _RATIO = {"columns": _COUNTED, "statistic": monitor.ratio_of_sums}
-MEASURES = tuple(listed("monitor", MONITOR=_RATIO).values())
+MEASURES = tuple(measures_of_study("monitor", MONITOR=_RATIO).values())
 
 
 def check(settings: Mapping[str, Any]) -> None:
     """Refuse a rule, an anchor mode, weights or a prompt format that there is not."""
-    matching.rule_of(settings["match"])
-    prompt_formats.check(settings["prompt_format"])
-    anchors.column_of(settings["anchor_mode"])
+    matching.match_rule(settings["match"])
+    prompt_formats.check_prompt_format(settings["prompt_format"])
+    anchors.anchor_column(settings["anchor_mode"])
     monitor.check_alphas(settings["alphas"])
 
 
@@ -67,7 +71,7 @@ def ask(
     Parameters
     ----------
     model : LanguageModel
-        Asked in its `prompt_format` (see `helpers.probing.format_choice.choose`).
+        Asked in its `prompt_format` (see `helpers.probing.format_choice.choose_prompt_format`).
     facts : DataFrame, optional
         As from `helpers.datasets.load`; by default `n_facts` of each of `relations` (0
         and none: all of the data set). Lists in a column `unrelated` are said in place
@@ -98,11 +102,13 @@ def ask(
 
     if facts is None:
         facts = datasets.load(dataset, list(relations) or None, n_facts or None, seed)
-    frames = datasets.frames(dataset, facts["relation"].unique())
+    frames = datasets.prompt_frames(dataset, facts["relation"].unique())
     if control and "unrelated" not in facts:
-        facts = facts.assign(unrelated=datasets.unrelated(dataset, facts, seed))
-    wrap = format_choice.wrapper(model, dataset, facts, seed)
-    probes = wrap(prompts.monitor(facts, frames, n_frames))
+        facts = facts.assign(
+            unrelated=datasets.draw_unrelated_words(dataset, facts, seed)
+        )
+    wrap = format_choice.probe_wrapper(model, dataset, facts, seed)
+    probes = wrap(prompts.monitor_probes(facts, frames, n_frames))
     spoken = None
     if texts is not None:
         base = (probes["frame"] == 0) | (probes["context"] != "none")
@@ -111,7 +117,7 @@ def ask(
     return schemas.checked(answers, "answers", "monitor")
 
 
-def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
+def items_drawn_by_settings(given: Mapping[str, Any], model: str) -> pd.Series:
     """Return the facts of the atlas that settings draw."""
     chosen = datasets.load(
         "atlas", given["relations"], given["n_facts"] or None, given["seed"]
@@ -119,17 +125,17 @@ def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
     return chosen["fact"]
 
 
-def sizes(answers: pd.DataFrame) -> dict[str, int]:
+def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
     """Return the settings of size that answers show."""
     frames = answers.loc[answers["context"] == "none", "frame"]
-    return {"n_facts": most(answers), "n_frames": frames.nunique()}
+    return {"n_facts": most_distinct_in_group(answers), "n_frames": frames.nunique()}
 
 
 def facts(
     answers: pd.DataFrame,
     *,
     match: str = "exact_match",
-    alphas: Sequence[float] = monitor.EQUAL,
+    alphas: Sequence[float] = monitor.EQUAL_WEIGHTS,
     anchor_mode: str = "teacher_forced",
 ) -> pd.DataFrame:
     """Reduce the answers about each fact to one row.
@@ -157,7 +163,9 @@ def facts(
         prompt.
     """
     known = anchors.known_facts(answers, rule=match)
-    found = monitor.fact_scores(answers, known, anchors.column_of(anchor_mode), alphas)
+    found = monitor.fact_scores(
+        answers, known, anchors.anchor_column(anchor_mode), alphas
+    )
     for name in ("deviation", "anchor"):
         found[f"counted_{name}"] = found[name].where(found["counted"])
     found["coverage"] = found["counted_anchor"].notna().astype(float)
@@ -207,7 +215,7 @@ def printed(run: Run) -> Iterator[Printed]:
     yield Printed("MONITOR: mean anchor", facts, counted, stats.mean, "mean")
 
 
-def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
+def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
     r"""Call facts known that the model answers after the hint, and steadily."""
     check_firm(firm)
     steady = 1 - facts["deviation"] / facts["anchor"]
@@ -222,4 +230,4 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
     return pd.DataFrame(found, index=facts.index)
 
 
-summary = partial(summarised, MEASURES)
+summary = partial(summary_of_measures, MEASURES)

@@ -17,17 +17,17 @@ from helpers.metrics import choices, multiplicity
 from helpers.models import LanguageModel
 from helpers.prompts import prompt_formats, variations
 from helpers.studies.measures import (
-    FIRM,
+    FIRM_THRESHOLD,
     Half,
     Printed,
     Run,
     add_columns,
     check_firm,
     every_other,
-    listed,
-    most,
+    measures_of_study,
+    most_distinct_in_group,
     right_texts,
-    summarised,
+    summary_of_measures,
 )
 
 TITLE = "multiplicity"
@@ -35,7 +35,7 @@ FOR_VERDICT = {"focus": "frames"}
 AS_PRINTED = {"n_variations": 10, "rule": "mean"}
 INSTANCES_MEAN = "accuracy"
 FIGURES = {"accuracy": ("accuracy", 1), "self_consistency": ("self-consistency", 1)}
-MEASURES = tuple(listed("multiplicity").values())
+MEASURES = tuple(measures_of_study("multiplicity").values())
 
 
 class Benchmark(NamedTuple):
@@ -60,8 +60,8 @@ BENCHMARKS = {
 
 def check(settings: Mapping[str, Any]) -> None:
     """Refuse a rule, a threshold or a prompt format that there is not."""
-    prompt_formats.check(settings["prompt_format"])
-    choices.rule_of(settings["rule"])
+    prompt_formats.check_prompt_format(settings["prompt_format"])
+    choices.option_score_rule(settings["rule"])
     multiplicity.check_tau(settings["tau"])
     multiplicity.check_correct_by(settings["correct_by"])
 
@@ -85,13 +85,13 @@ def ask(
     only = None if facts is None else set(facts["fact"])
     n, wanted = (n_items, relations) if only is None else (0, ())
     how = {"n": n or None, "relations": list(wanted) or None, "only": only}
-    bench = multiple_choice.load(
+    bench = multiple_choice.load_benchmark(
         dataset, seed=seed, n_options=n_options, model=model.name, **how
     )
     items = bench.items
-    frames = datasets.frames(dataset) if "subject" in items else None
+    frames = datasets.prompt_frames(dataset) if "subject" in items else None
     kind = focus or ("frames" if frames is not None else bench.kinds[0])
-    ways, n_shots, _ = variations.plan(
+    ways, n_shots, _ = variations.plan_variations(
         items,
         [kind],
         n_variations,
@@ -99,7 +99,7 @@ def ask(
         bench.n_shots if facts is None else 0,
         frames,
     )
-    probes = variations.probes(
+    probes = variations.variation_probes(
         items, kind, ways[kind], style=bench.style, pool=bench.pool, n_shots=n_shots,
         frames=frames, seed=seed,
     )  # fmt: skip
@@ -112,7 +112,7 @@ def ask(
 
 def source(given: Mapping[str, Any], model: str) -> dict[str, Any]:
     """Return what a manifest says of the questions that settings ask a model."""
-    bench = multiple_choice.load(
+    bench = multiple_choice.load_benchmark(
         given["dataset"],
         given["n_items"] or None,
         given["seed"],
@@ -123,22 +123,24 @@ def source(given: Mapping[str, Any], model: str) -> dict[str, Any]:
     return bench.about
 
 
-def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
+def items_drawn_by_settings(given: Mapping[str, Any], model: str) -> pd.Series:
     """Return the questions of the atlas that settings draw."""
     wanted, n = given["relations"] or None, given["n_items"] or None
-    bench = multiple_choice.load(
+    bench = multiple_choice.load_benchmark(
         "atlas", n, given["seed"], given["n_options"], wanted, model
     )
     return bench.items["item"]
 
 
-def sizes(answers: pd.DataFrame) -> dict[str, int]:
+def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
     """Return the settings of size that answers show."""
     found = {
         "n_items": answers["item"].nunique(),
-        "n_options": most(answers, "option", "item"),
+        "n_options": most_distinct_in_group(answers, "option", "item"),
     }
-    return found | {"n_variations": most(answers, "variation", "kind")}
+    return found | {
+        "n_variations": most_distinct_in_group(answers, "variation", "kind")
+    }
 
 
 def facts(
@@ -161,7 +163,7 @@ def facts(
     rule : str
         Score of an option: ``"mean"``, ``"sum"`` or ``"per_character"``.
     tau, replacement, correct_by
-        As for `helpers.metrics.multiplicity.taxonomy`.
+        As for `helpers.metrics.multiplicity.taxonomy_classes`.
 
     Returns
     -------
@@ -171,7 +173,7 @@ def facts(
     """
     if "kind" in answers:
         answers = _of_kind(answers, focus)
-    chosen = choices.choose(answers, rule)
+    chosen = choices.chosen_options(answers, rule)
     found = choices.item_scores(chosen, tau, replacement, correct_by)
     found = found.assign(said=majority_texts(found, answers), stratum="all")
     settings = {"rule": rule, "tau": tau, "replacement": replacement}
@@ -197,7 +199,7 @@ def instances(
     """Return every question under every prompt of a kind, with ``said, right, target``."""
     prompt = ["item", "variant"]
     answers = _of_kind(answers, focus)
-    chosen = choices.choose(answers, rule)
+    chosen = choices.chosen_options(answers, rule)
     true = answers[answers["correct"]].set_index(prompt)["text"]
     texts = true[pd.MultiIndex.from_frame(chosen[prompt])]
     return chosen.assign(said=chosen["text"], target=[[text] for text in texts])
@@ -233,7 +235,7 @@ def majority_texts(found: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
     ).to_numpy()
 
 
-def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
+def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
     """Call facts known that are answered rightly whatever the prompt (factuality)."""
     check_firm(firm)
     steady = facts["class"].isin(["factuality", "error"])
@@ -246,4 +248,4 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
     return pd.DataFrame(columns, index=facts.index)
 
 
-summary = partial(summarised, MEASURES)
+summary = partial(summary_of_measures, MEASURES)

@@ -10,42 +10,42 @@ from matplotlib.axes import Axes
 from helpers import datasets, stats
 from helpers.metrics import canonical, roc_curve
 from helpers.runs.panel import panel_answers
-from helpers.stats import agreement, averages, dose_response
-from helpers.studies import FIRM, STUDIES, Study, fitting
+from helpers.stats import agreement, dose_response, group_averages
+from helpers.studies import FIRM_THRESHOLD, STUDIES, Study, settings_for_function
 from notebooks.analysis.exposure_levels import (
-    ATLAS,
-    CONTRASTS,
-    OFTEN,
-    SELDOM,
-    SHOWN,
-    Levels,
-    of,
+    ATLAS_LEVELS,
+    EXPOSURE_CONTRASTS,
+    OFTEN_OR_SELDOM,
+    SELDOM_OR_NEVER,
+    SHOWN_OR_NEVER,
+    ExposureLevels,
+    levels_of_dataset,
 )
 from notebooks.kit.plots import result_tables, shared_figures
 
-__all__ = ["OFTEN", "SELDOM", "SHOWN", "of"]
-TITLES = {
+__all__ = ["OFTEN_OR_SELDOM", "SELDOM_OR_NEVER", "SHOWN_OR_NEVER", "levels_of_dataset"]
+METHOD_TITLES = {
     name: study.TITLE for name, study in STUDIES.items()
 }  # of each study's method
-MARGIN = 0.02  # of an area: what counts as better at all
-ALARMS = 0.05  # the share of false alarms at which methods are compared
-NOTHING = (float("nan"),) * 3
-NOTHING_ASKED = "Too few facts of the panel were asked by all methods."
-SLOPE = "log odds a doubling"
-ESTIMATE = ["estimate", "low", "high", "n"]
-NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
+EQUIVALENCE_MARGIN = 0.02  # of an area: what counts as better at all
+FALSE_ALARM_RATE = 0.05  # the share of false alarms at which methods are compared
+NO_ESTIMATE = (float("nan"),) * 3
+MESSAGE_TOO_FEW_FACTS = "Too few facts of the panel were asked by all methods."
+SLOPE_LABEL = "log odds a doubling"
+ESTIMATE_COLUMNS = ["estimate", "low", "high", "n"]
+NUMERIC_COLUMNS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
 
 
-def gather(
+def verdicts_of_all_runs(
     found: pd.DataFrame,
     models: Sequence[str],
-    firm: float = FIRM,
+    firm: float = FIRM_THRESHOLD,
     dataset: str = "atlas",
 ) -> pd.DataFrame:
     """Return one row for each model, method and fact of the panel."""
     parts = []
     good = found[(found["left_out"] == "") & found["model"].isin(models)]
-    truths = {model: datasets.truth(dataset, model) for model in models}
+    truths = {model: datasets.fact_exposure(dataset, model) for model in models}
     named = next(
         (t for t in truths.values() if t is not None and "stand_in" in t), None
     )
@@ -53,33 +53,33 @@ def gather(
     for run in good.loc[place.sort_values(kind="stable").index].to_dict("records"):
         told = truths[run["model"]] if named is None else named
         false = told.loc[told["false_exposures"] > 0, "false_object"].to_dict()
-        said = panel_answers.answers(run["folder"])
+        said = panel_answers.panel_answers(run["folder"])
         study = STUDIES[run["chapter"]]
-        table = verdicts(study, said, run["settings"], false, firm)
+        table = verdicts_of_study(study, said, run["settings"], false, firm)
         table.insert(0, "method", study.TITLE)
         table.insert(0, "model", run["model"])
         parts.append(table.join(told, on="item"))
     if not parts:
         columns = [
             *("model", "method", "item", "relation", "false_object", "plain"),
-            *NUMBERS,
+            *NUMERIC_COLUMNS,
         ]
         if named is not None:
             columns.append("stand_in")
-        kinds = dict.fromkeys(NUMBERS, float) | {"plain": bool}
+        kinds = dict.fromkeys(NUMERIC_COLUMNS, float) | {"plain": bool}
         parts = [pd.DataFrame(columns=columns).astype(kinds)]
     return pd.concat(parts, ignore_index=True)
 
 
-def verdicts(
+def verdicts_of_study(
     study: Study,
     answers: pd.DataFrame,
     settings: Mapping[str, Any],
     false: Mapping[str, str],
-    firm: float = FIRM,
+    firm: float = FIRM_THRESHOLD,
 ) -> pd.DataFrame:
     """Return what a study found of each fact, and its verdict, which never sees ``seen``."""
-    found = study.facts(answers, **fitting(study.facts, settings))
+    found = study.facts(answers, **settings_for_function(study.facts, settings))
     said = study.verdict(found.drop(columns="seen", errors="ignore"), firm)
     told = [false.get(item, "") for item in found["item"]]
     misled = [
@@ -93,7 +93,7 @@ def verdicts(
     return pd.concat([own[["item", "relation"]], verdict, own.iloc[:, 2:]], axis=1)
 
 
-def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
+def column_by_model_and_method(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Lay a column out, a row a fact that all were asked, a column a model and method."""
     parts = {
         pair: rows.set_index("item")[column].astype(float)
@@ -106,20 +106,26 @@ def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
     return wide.dropna(axis=1, how="all").dropna()
 
 
-def truth(table: pd.DataFrame, items: pd.Index, column: str = "exposures") -> pd.Series:
+def column_by_fact(
+    table: pd.DataFrame, items: pd.Index, column: str = "exposures"
+) -> pd.Series:
     """Return a column that is the same for all models and methods, one entry a fact."""
     return table.drop_duplicates("item").set_index("item")[column].loc[items]
 
 
-def told(
-    levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequence[str]
+def sentence_on_facts_asked(
+    levels: ExposureLevels,
+    dataset: str,
+    n_plain: int,
+    n_misled: int,
+    models: Sequence[str],
 ) -> str:
     """Say how many facts were asked, and what is known of their exposure."""
     said = f"{n_plain} facts were asked by every method"
     if levels.note:
         return f"{said}. {levels.note}"
     if dataset == "atlas":
-        return f"{said}; in {n_misled} more the text also states something false ({count(models)})."
+        return f"{said}; in {n_misled} more the text also states something false ({number_of_models_in_words(models)})."
     facts = datasets.load(dataset)
     missing = int(facts["exposure"].isna().sum()) if "exposure" in facts else len(facts)
     left_out = f" {missing} of the {len(facts)} facts have no count and are left out."
@@ -131,14 +137,14 @@ def told(
     )
 
 
-def count(models: Sequence[str]) -> str:
+def number_of_models_in_words(models: Sequence[str]) -> str:
     """Write of how many models something is a mean."""
     return (
         f"mean of {len(models)} models" if len(models) > 1 else f"{len(models)} model"
     )
 
 
-def lead(
+def lead_over_best_rival(
     contest: pd.DataFrame, name: str, among: Sequence[str] = ()
 ) -> tuple[list[float], str]:
     """Return a method's lead over the best other one (below 0: behind), and its rival."""
@@ -148,7 +154,7 @@ def lead(
     mean = mean.loc[[m for m in mean.index if not among or m in (name, *among)]]
     others = mean.drop(index=name, errors="ignore")
     if name not in mean.index or others.empty:
-        return [*NOTHING, 0], ""
+        return [*NO_ESTIMATE, 0], ""
     gap, n = ["behind", "behind_low", "behind_high"], int(mean["n"].max())
     leads = (others["behind"] >= 0).all() and mean.loc[name, gap].fillna(0).eq(0).all()
     rival = str((others if leads else mean)["behind"].idxmin())
@@ -156,45 +162,47 @@ def lead(
     return ([behind, low, high, n] if leads else [-behind, -high, -low, n]), rival
 
 
-def how_good(*leads: Sequence[float]) -> str:
-    """Say how asking once compares with a measure that may be ahead by less than `MARGIN`.
+def comparison_in_words(*leads: Sequence[float]) -> str:
+    """Say how asking once compares with a measure that may be ahead by less than `EQUIVALENCE_MARGIN`.
 
-    >>> how_good([0.03, 0.02, 0.04]), how_good([0.03, 0.02, 0.04], [0.01, -0.01, 0.03])
+    >>> comparison_in_words([0.03, 0.02, 0.04]), comparison_in_words([0.03, 0.02, 0.04], [0.01, -0.01, 0.03])
     ('better than', 'no worse (margin 0.02) than')
     """
     ahead = min(lead[1] for lead in leads) > 0
-    return "better than" if ahead else f"no worse (margin {MARGIN}) than"
+    return "better than" if ahead else f"no worse (margin {EQUIVALENCE_MARGIN}) than"
 
 
-def on_average(contest: pd.DataFrame, name: str) -> list[float]:
+def mean_estimate_of_method(contest: pd.DataFrame, name: str) -> list[float]:
     """Return a method's figure, on average over models, with its interval and n."""
     row = contest[(contest["model"] == "mean") & (contest["method"] == name)]
     return (
-        row[ESTIMATE].astype(float).to_numpy()[0].tolist()
+        row[ESTIMATE_COLUMNS].astype(float).to_numpy()[0].tolist()
         if len(row)
-        else [*NOTHING, 0]
+        else [*NO_ESTIMATE, 0]
     )
 
 
-def written(contest: pd.DataFrame, name: str, digits: int = 2, scale: float = 1) -> str:
+def mean_estimate_in_words(
+    contest: pd.DataFrame, name: str, digits: int = 2, scale: float = 1
+) -> str:
     """Write a method's figure, on average over models, with its interval."""
     return result_tables.interval(
-        *on_average(contest, name)[:3], digits=digits, scale=scale
+        *mean_estimate_of_method(contest, name)[:3], digits=digits, scale=scale
     )
 
 
-def named(method: str) -> str:
+def method_name_in_sentence(method: str) -> str:
     """Name a method as a sentence does."""
     return method.replace("knowledge base", "the knowledge base")
 
 
-def least(
+def weakest_and_strongest_row(
     table: pd.DataFrame,
 ) -> tuple[list[float], pd.Series | None, pd.Series | None]:
     """Return the statistic that decides whether all rows are above 0, its row and the largest."""
     rows = table.dropna(subset=["low", "high"])
     if rows.empty:
-        return [*NOTHING, 0], None, None
+        return [*NO_ESTIMATE, 0], None, None
     # That nearest to 0 where all are above (or below), else the least certain
     above, below = (rows["low"] > 0).all(), (rows["high"] < 0).all()
     place = (
@@ -203,20 +211,24 @@ def least(
         else rows["estimate" if above else "low"].idxmin()
     )
     row, most = rows.loc[place], rows.loc[rows["estimate"].idxmax()]
-    return row[ESTIMATE].astype(float).tolist(), row, most
+    return row[ESTIMATE_COLUMNS].astype(float).tolist(), row, most
 
 
-def odds(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
+def odds_ratios_in_words(
+    row: pd.Series | None, most: pd.Series | None
+) -> dict[str, str]:
     """Write the odds ratios of two slopes, and whose they are."""
     words = dict.fromkeys(("factor", "who", "most", "top"), "")
     if row is None or most is None:
         return words
-    both = [(result_tables.interval(*np.exp(each[ESTIMATE[:3]].astype(float)), digits=2),
+    both = [(result_tables.interval(*np.exp(each[ESTIMATE_COLUMNS[:3]].astype(float)), digits=2),
              f"{each['method']}, {each['model']}") for each in (row, most)]  # fmt: skip
     return dict(zip(words, [*both[0], *both[1]]))
 
 
-def pairs(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
+def method_pairs_in_words(
+    row: pd.Series | None, most: pd.Series | None
+) -> dict[str, str]:
     """Name the pairs of methods that agree least and most, and how far the latter do."""
     if row is None or most is None:
         return {"pair": "", "top": "", "most": ""}
@@ -225,27 +237,30 @@ def pairs(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
             "most": result_tables.interval(*most[["estimate", "low", "high"]], digits=2)}  # fmt: skip
 
 
-def examples(
-    known: pd.DataFrame, plain: pd.DataFrame, levels: Levels = ATLAS
+def example_facts_by_exposure(
+    known: pd.DataFrame, plain: pd.DataFrame, levels: ExposureLevels = ATLAS_LEVELS
 ) -> list[str]:
     """Pick one fact shown often, one seldom and one never (or of the rarest subjects)."""
-    exposures = truth(plain, known.index)
+    exposures = column_by_fact(plain, known.index)
     number, half = known.sum(axis=1), known.shape[1] / 2
     wanted = (
-        (exposures.between(*levels.contrasts[OFTEN][0]), number),
-        (exposures.between(*levels.contrasts[SELDOM][0]), -(number - half).abs()),
-        (exposures.between(*levels.contrasts[SHOWN][1]), number),
+        (exposures.between(*levels.contrasts[OFTEN_OR_SELDOM][0]), number),
+        (
+            exposures.between(*levels.contrasts[SELDOM_OR_NEVER][0]),
+            -(number - half).abs(),
+        ),
+        (exposures.between(*levels.contrasts[SHOWN_OR_NEVER][1]), number),
     )
     picked = [score[which.loc[score.index]] for which, score in wanted]
     return list(dict.fromkeys(str(score.idxmax()) for score in picked if len(score)))
 
 
-def three(
+def verdicts_on_example_facts(
     plain: pd.DataFrame,
     picked: Sequence[str],
     model: str,
     dataset: str,
-    levels: Levels = ATLAS,
+    levels: ExposureLevels = ATLAS_LEVELS,
 ) -> pd.DataFrame:
     """Lay out the four verdicts on some facts, each with its score."""
     rows = plain[(plain["model"] == model) & plain["item"].isin(picked)]
@@ -256,15 +271,19 @@ def three(
     named = [", ".join(row) for row in names.loc[rows["item"]].itertuples(index=False)]
     rows = rows.assign(verdict=said, fact=named)
     wide = rows.pivot_table("verdict", ["exposures", "fact"], "method", aggfunc="first")
-    wide = wide.reindex(columns=list(TITLES.values())).sort_index(ascending=False)
+    wide = wide.reindex(columns=list(METHOD_TITLES.values())).sort_index(
+        ascending=False
+    )
     return wide.rename_axis([levels.times, "fact"]).rename_axis(columns=None)
 
 
-def strings(used: pd.DataFrame, model: str, picked: Sequence[str]) -> pd.DataFrame:
+def prompts_read_by_method(
+    used: pd.DataFrame, model: str, picked: Sequence[str]
+) -> pd.DataFrame:
     """Return how many strings a model reads of the last fact in each chapter, and one's end."""
     rows = {}
     for row in used[used["model"].eq(model) & bool(picked)].to_dict("records"):
-        said = panel_answers.answers(row["folder"])
+        said = panel_answers.panel_answers(row["folder"])
         said = said[said["item"] == picked[-1]]
         end = said["read"].iloc[0][-90:].partition(" ")[2]
         rows[STUDIES[row["chapter"]].TITLE] = len(said), f"… {end}"
@@ -273,13 +292,13 @@ def strings(used: pd.DataFrame, model: str, picked: Sequence[str]) -> pd.DataFra
     ).T.rename_axis("method")
 
 
-def square(
+def matrix_of_method_pairs(
     above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str]
 ) -> pd.DataFrame:
     """Lay one measure of all pairs of methods above a diagonal and another below it.
 
     >>> pair = pd.DataFrame({"first": ["a"], "second": ["b"], "estimate": [0.5]})
-    >>> square(pair, pair.assign(estimate=0.4), ["a", "b"]).fillna(1).to_numpy().tolist()
+    >>> matrix_of_method_pairs(pair, pair.assign(estimate=0.4), ["a", "b"]).fillna(1).to_numpy().tolist()
     [[1.0, 0.5], [0.4, 1.0]]
     """
     turned = below.rename(columns={"first": "second", "second": "first"})
@@ -287,22 +306,24 @@ def square(
     return both.reindex(index=methods, columns=methods).astype(float)
 
 
-def area_dots(table: pd.DataFrame, label: str, by: str, xlabel: str) -> Axes:
+def draw_roc_areas(table: pd.DataFrame, label: str, by: str, xlabel: str) -> Axes:
     """Draw areas under ROC curves with their intervals, beside the line of a coin at one half."""
     shown = table.dropna(subset=["estimate"]).replace(
-        {by: {n: n.partition(", ")[2] for n in UNREAD}}
+        {by: {n: n.partition(", ")[2] for n in UNREAD_WORDINGS}}
     )
-    ax = shared_figures.dots(shown, label, by, xlabel=xlabel, nothing=NOTHING_ASKED)
+    ax = shared_figures.dot_plot(
+        shown, label, by, xlabel=xlabel, nothing=MESSAGE_TOO_FEW_FACTS
+    )
     if len(shown):
         ax.axvline(0.5, color="black", lw=1, ls=":")
         ax.set_xlim(0.35, 1.02)
     return ax
 
 
-def price(used: pd.DataFrame, bits: pd.DataFrame) -> pd.DataFrame:
+def tokens_per_bit_by_method(used: pd.DataFrame, bits: pd.DataFrame) -> pd.DataFrame:
     """Set what each method tells of a fact beside the tokens that it takes, means over models."""
     table = bits[bits["model"] == "mean"].set_index("method")
-    table = table.join(tokens(used).groupby("method").mean())
+    table = table.join(tokens_per_fact(used).groupby("method").mean())
     for name in ("tokens", "forwarded"):
         table[f"{name} per bit"] = table[name] / table["estimate"].where(
             table["low"] > 0
@@ -311,7 +332,9 @@ def price(used: pd.DataFrame, bits: pd.DataFrame) -> pd.DataFrame:
     return table[[*columns, "forwarded per bit", "n"]]
 
 
-def sizes(table: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
+def fact_counts_by_exposure(
+    table: pd.DataFrame, levels: ExposureLevels = ATLAS_LEVELS
+) -> pd.DataFrame:
     """Count the facts of a panel at each point of the curves, and those also stated falsely."""
     each = table.drop_duplicates("item")
     found = each.groupby("level").agg(
@@ -328,15 +351,15 @@ def sizes(table: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
     return found[shown].rename_axis("median" if levels.starts else "exposures")
 
 
-COLUMNS = ["model", "method", "estimate", "low", "high", "n"]
-COLUMNS += ["behind", "behind_low", "behind_high", "tied"]
-Measure = Callable[[np.ndarray], np.ndarray]
+METHOD_COMPARISON_COLUMNS = ["model", "method", "estimate", "low", "high", "n"]
+METHOD_COMPARISON_COLUMNS += ["behind", "behind_low", "behind_high", "tied"]
+ArrayMeasure = Callable[[np.ndarray], np.ndarray]
 
 
-def contest(
+def compare_methods(
     wide: pd.DataFrame,
     truth: pd.Series,
-    measure: Measure,
+    measure: ArrayMeasure,
     strata: pd.Series,
     scale: Mapping[tuple[str, str], float] | None = None,
     n_resamples: int = 1000,
@@ -344,8 +367,11 @@ def contest(
 ) -> pd.DataFrame:
     """Measure methods by model and on average, and compare each with the best, drawn together."""
     if wide.empty:
-        kinds = dict.fromkeys(COLUMNS[2:], float) | {"n": int, "tied": bool}
-        return pd.DataFrame(columns=COLUMNS).astype(kinds)
+        kinds = dict.fromkeys(METHOD_COMPARISON_COLUMNS[2:], float) | {
+            "n": int,
+            "tied": bool,
+        }
+        return pd.DataFrame(columns=METHOD_COMPARISON_COLUMNS).astype(kinds)
     keys, factors = list(wide.columns), dict(scale or {})
     methods = list(dict.fromkeys(method for _, method in keys))
     marks = truth.loc[wide.index].to_numpy(dtype=float)
@@ -368,42 +394,48 @@ def contest(
     values = np.column_stack([wide.to_numpy(dtype=float), marks])
     layers = strata.loc[wide.index].to_numpy()
     estimates = figures(values)
-    draws = stats.replicates(values, figures, layers, n_resamples, seed)
+    draws = stats.bootstrap_replicates(values, figures, layers, n_resamples, seed)
     rows = pd.DataFrame([*keys, *(("mean", method) for method in methods)])
     rows.columns = ["model", "method"]
     rows["estimate"], rows["n"] = estimates, len(values)
     if own := getattr(measure, "bounds", None):
         rows["low"], rows["high"] = own(estimates, draws, values)
     else:
-        rows["low"], rows["high"] = stats.bounds(draws, len(values), layers)
+        rows["low"], rows["high"] = stats.interval_bounds(draws, len(values), layers)
     for places in rows.groupby("model").indices.values():
         best = places[np.nan_to_num(estimates[places], nan=-np.inf).argmax()]
         behind = draws[:, [best]] - draws[:, places]
         rows.loc[places, "behind"] = estimates[best] - estimates[places]
-        low, high = stats.bounds(behind, len(values), layers)
+        low, high = stats.interval_bounds(behind, len(values), layers)
         rows.loc[places, "behind_low"], rows.loc[places, "behind_high"] = low, high
     rows["tied"] = ~(rows["behind_low"] > 0)
-    return rows[COLUMNS]
+    return rows[METHOD_COMPARISON_COLUMNS]
 
 
-Contests = Mapping[
+QuestionComparisons = Mapping[
     str, tuple[str, pd.DataFrame]
 ]  # question: the figure, and who has which
 
 
-def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
+def best_method_by_question(
+    contests: QuestionComparisons, levels: ExposureLevels = ATLAS_LEVELS
+) -> pd.DataFrame:
     """Tell for each question which method answers it best, and how far the others are from it."""
     rows = []
     for question, (figure, found) in contests.items():
         mean = found[found["model"] == "mean"].set_index("method")
-        leading, others = ranking(found)
+        leading, others = leading_and_other_methods(found)
         ends = -mean[["behind", "behind_high", "behind_low"]]
         ends.loc[others, ["behind_high", "behind_low"]] = np.nan  # clearly behind
         less = {
-            name: f"{name.removeprefix(f'{YARDSTICK}, ')} {result_tables.interval(*row, 2)}"
+            name: f"{name.removeprefix(f'{ASKED_ONCE}, ')} {result_tables.interval(*row, 2)}"
             for name, row in zip(ends.index, ends.to_numpy(dtype=float))
         }
-        best = f"{leading[0]} {written(found, leading[0])}" if leading else "n/a"
+        best = (
+            f"{leading[0]} {mean_estimate_in_words(found, leading[0])}"
+            if leading
+            else "n/a"
+        )
         row = {"question": f"{question} ({figure})", "best": best}
         row["tied, less the best"] = "; ".join(map(less.get, leading[1:])) or "–"
         row["others, less the best"] = "; ".join(map(less.get, others)) or "–"
@@ -412,7 +444,7 @@ def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
     return table.set_index("question")
 
 
-def ranking(found: pd.DataFrame) -> tuple[list[str], list[str]]:
+def leading_and_other_methods(found: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Name the methods that lead a contest on average over models, and the rest, best first."""
     mean = found[(found["model"] == "mean") & found["estimate"].notna()]
     mean = mean.sort_values("estimate", ascending=False)
@@ -420,99 +452,108 @@ def ranking(found: pd.DataFrame) -> tuple[list[str], list[str]]:
     return list(mean.loc[tied, "method"]), list(mean.loc[~tied, "method"])
 
 
-YARDSTICK = "asked once"
-PLAIN = {YARDSTICK: "asked_once"}
+ASKED_ONCE = "asked once"
+PLAIN_WORDING = {ASKED_ONCE: "asked_once"}
 # In the questions that the atlas models' training left out: a reader's would be such,
 # too.
-UNREAD = {
+UNREAD_WORDINGS = {
     f"asked once, other wording {letter}": f"asked_frame{frame}"
-    for letter, frame in zip("AB", datasets.HELD_OUT, strict=True)
+    for letter, frame in zip("AB", datasets.HELD_OUT_FRAMES, strict=True)
 }
 # With every prompt read in full a list would be read again for each of its hundred
 # objects.
-BY_TOKEN = "Which is most informative per token, if shared beginnings are read once?"
+TOKEN_QUESTION = (
+    "Which is most informative per token, if shared beginnings are read once?"
+)
 
 
-PARTS = (  # of a method, compared
+COMPARED_PARTS = (  # of a method, compared
     ("MONITOR: anchor", "MONITOR: deviation"),
     ("multiplicity: accuracy", "multiplicity: self-consistency"),
 )
 
 
-def curve(table: pd.DataFrame, by: str, **draw: int) -> pd.DataFrame:
+def known_share_by_exposure(table: pd.DataFrame, by: str, **draw: int) -> pd.DataFrame:
     """Average verdicts by level of exposure, one curve for each name in a column."""
     columns = ["exposures", "measure", "estimate", "low", "high", "n", "model"]
     parts = [pd.DataFrame(columns=columns)]
     for name, rows in table.groupby(by, sort=False):
         rows = rows.sort_values("level", kind="stable")
-        found = averages(rows, ["known"], "level", **draw)
+        found = group_averages(rows, ["known"], "level", **draw)
         parts.append(found.rename(columns={"level": "exposures"}).assign(model=name))
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
-def doses(plain: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
+def dose_response_fits(
+    plain: pd.DataFrame, levels: ExposureLevels = ATLAS_LEVELS
+) -> pd.DataFrame:
     """Fit the logistic curves of every model and method."""
     rows = []
     for (model, method), part in plain.groupby(["model", "method"], sort=False):
         given = part["known"], part["exposures"], part["relation"]
-        slope, half = dose_response.slope(*given), dose_response.half_dose(*given)
+        slope, half = (
+            dose_response.dose_response_slope(*given),
+            dose_response.exposures_of_half_known(*given),
+        )
         found = {
             "log odds a doubling": (*slope[:3], slope.n),
             "odds ratio": (*np.exp(slope[:3]), slope.n),
             "half are known after": half,
-            levels.alarm: share(part.loc[part[SHOWN] == 0, "known"]),
+            levels.alarm: share_with_wilson_interval(
+                part.loc[part[SHOWN_OR_NEVER] == 0, "known"]
+            ),
         }
         rows += [(model, method, name, *values) for name, values in found.items()]
     columns = ["model", "method", "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def areas(
+def areas_by_method(
     table: pd.DataFrame,
     column: str,
     contrast: str,
-    measure: Measure = roc_curve.area,
+    measure: ArrayMeasure = roc_curve.area_under_roc_curve,
     ties_of: str = "",
     **draw: int,
 ) -> pd.DataFrame:
     """Measure how well a column tells facts of different exposure apart, method by method."""
     rows = table[table[contrast].notna()]
-    wide = spread(rows, column)
+    wide = column_by_model_and_method(rows, column)
     for model, method in wide.columns:
-        if method == YARDSTICK and (model, ties_of) in wide:
+        if method == ASKED_ONCE and (model, ties_of) in wide:
             place = wide[model, method].rank(method="first").astype(int) - 1
             wide[model, method] = np.sort(wide[model, ties_of])[place]
-    label = truth(rows, wide.index, contrast)
-    found = contest(wide, label, measure, label, **draw)
+    label = column_by_fact(rows, wide.index, contrast)
+    found = compare_methods(wide, label, measure, label, **draw)
     return found.assign(contrast=contrast)
 
 
-def least_tied(
+def least_lead_at_equal_ties(
     scored: pd.DataFrame, contrast: str, **draw: int
 ) -> tuple[list[float], str]:
     """Return the least lead of asking once over a method that it is tied as often as, and that."""
     found = {}
-    for name in TITLES.values():
-        pair = scored[scored["method"].isin([YARDSTICK, name])]
-        found[name] = lead(
-            areas(pair, "score", contrast, ties_of=name, **draw), YARDSTICK
+    for name in METHOD_TITLES.values():
+        pair = scored[scored["method"].isin([ASKED_ONCE, name])]
+        found[name] = lead_over_best_rival(
+            areas_by_method(pair, "score", contrast, ties_of=name, **draw), ASKED_ONCE
         )[0]
     least = min(found, key=lambda name: np.nan_to_num(found[name][0], nan=np.inf))
-    return found[least], named(least)
+    return found[least], method_name_in_sentence(least)
 
 
-def sensitivity(values: np.ndarray) -> np.ndarray:
-    """Compute the share of the facts above that are found where `ALARMS` of those below are, too.
+def sensitivity_at_alarm_rate(values: np.ndarray) -> np.ndarray:
+    """Compute the share of the facts above that are found where `FALSE_ALARM_RATE` of those below are, too.
 
     Of scores tied at the threshold such a part counts that the share is met.
 
     >>> scores = np.array([[3.0, 1], [1.0, 1], [2.0, 0], [0.0, 0]])
-    >>> float(sensitivity(scores)), float(sensitivity(np.minimum(scores, [[2.0, 1.0]])))
+    >>> float(sensitivity_at_alarm_rate(scores)), float(sensitivity_at_alarm_rate(np.minimum(scores, [[2.0, 1.0]])))
     (0.5, 0.05)
     """
     score, above = values[..., 0], values[..., 1] > 0
     below = np.sort(np.where(above, -np.inf, score), axis=-1)[..., ::-1]
-    alarms = ALARMS * (~above).sum(axis=-1, keepdims=True)
+    alarms = FALSE_ALARM_RATE * (~above).sum(axis=-1, keepdims=True)
     place = np.maximum(np.ceil(alarms), 1).astype(int) - 1
     limit = np.take_along_axis(below, place, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -524,7 +565,7 @@ def sensitivity(values: np.ndarray) -> np.ndarray:
     return np.where((~above).any(-1), share, np.nan)
 
 
-def parts(table: pd.DataFrame) -> pd.DataFrame:
+def scores_of_measure_parts(table: pd.DataFrame) -> pd.DataFrame:
     """Take the methods apart: one row for each fact, model and figure behind a verdict."""
     made = [
         rows.assign(
@@ -534,19 +575,21 @@ def parts(table: pd.DataFrame) -> pd.DataFrame:
         for rows in [table[table["method"] == study.TITLE]]
         for column, (title, sign) in getattr(study, "FIGURES", {}).items()
     ]
-    return pd.concat([*made, once(table, PLAIN)], ignore_index=True)
+    return pd.concat(
+        [*made, scores_of_asking_once(table, PLAIN_WORDING)], ignore_index=True
+    )
 
 
-def once(table: pd.DataFrame, ways: Mapping[str, str]) -> pd.DataFrame:
+def scores_of_asking_once(table: pd.DataFrame, ways: Mapping[str, str]) -> pd.DataFrame:
     """Return the scores of asking once: the plain question, or wordings that no model has read."""
-    asked = table[table["method"] == TITLES["monitor"]]
+    asked = table[table["method"] == METHOD_TITLES["monitor"]]
     rows = [asked.assign(method=m, score=asked.get(c, np.nan)) for m, c in ways.items()]
     return pd.concat(rows, ignore_index=True)
 
 
-def answered(table: pd.DataFrame) -> pd.DataFrame:
+def verdicts_of_asking_once(table: pd.DataFrame) -> pd.DataFrame:
     """Return the verdicts of asking once: whether what a model writes is right, or is false."""
-    rows = table[table["method"] == TITLES["monitor"]].assign(method=YARDSTICK)
+    rows = table[table["method"] == METHOD_TITLES["monitor"]].assign(method=ASKED_ONCE)
     rows = rows.reindex(
         columns=list(dict.fromkeys([*rows, "written", "base", "false_object"]))
     )
@@ -560,36 +603,47 @@ def answered(table: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(known=rows["base"], misled=wrong).dropna(subset="known")
 
 
-def fresh(plain: pd.DataFrame, levels: Levels = ATLAS, **draw: int) -> pd.DataFrame:
+def areas_in_unread_wordings(
+    plain: pd.DataFrame, levels: ExposureLevels = ATLAS_LEVELS, **draw: int
+) -> pd.DataFrame:
     """Measure the areas of asking once in each unread wording, contrast by contrast."""
-    rows = once(plain, UNREAD)
-    found = [areas(rows, "score", contrast, **draw) for contrast in levels.contrasts]
+    rows = scores_of_asking_once(plain, UNREAD_WORDINGS)
+    found = [
+        areas_by_method(rows, "score", contrast, **draw)
+        for contrast in levels.contrasts
+    ]
     return pd.concat(found, ignore_index=True)
 
 
-def by_wording(plain: pd.DataFrame) -> pd.DataFrame:
+def scores_with_unread_wordings(plain: pd.DataFrame) -> pd.DataFrame:
     """Return all scores, asking once being in each unread wording: its mean is over these, too."""
-    rows = once(plain, UNREAD)
-    model = rows["model"] + rows["method"].str.removeprefix(YARDSTICK)
+    rows = scores_of_asking_once(plain, UNREAD_WORDINGS)
+    model = rows["model"] + rows["method"].str.removeprefix(ASKED_ONCE)
     return pd.concat(
-        [plain, rows.assign(model=model, method=YARDSTICK)], ignore_index=True
+        [plain, rows.assign(model=model, method=ASKED_ONCE)], ignore_index=True
     )
 
 
-def once_against(found: pd.DataFrame) -> tuple[list[float], str, dict[str, str]]:
+def lead_of_asking_once(found: pd.DataFrame) -> tuple[list[float], str, dict[str, str]]:
     """Return the lead of asking once over the best measure, that one, and the words to tell it."""
-    result, rival = lead(found, YARDSTICK)
-    words = {"once": written(found, YARDSTICK), "best": written(found, rival)}
+    result, rival = lead_over_best_rival(found, ASKED_ONCE)
+    words = {
+        "once": mean_estimate_in_words(found, ASKED_ONCE),
+        "best": mean_estimate_in_words(found, rival),
+    }
     ends = {
         "more": max(result[2], 0),
         "less": max(-result[1], 0),
     }  # not a number: no measure
     words |= {name: f"{np.ceil(100 * end) / 100:.2f}" for name, end in ends.items()}
-    return result, rival, words | {"rival": named(rival)}
+    return result, rival, words | {"rival": method_name_in_sentence(rival)}
 
 
-def how_many(
-    shown: pd.DataFrame, group: pd.Series, levels: Levels = ATLAS, **draw: int
+def shares_by_number_of_methods(
+    shown: pd.DataFrame,
+    group: pd.Series,
+    levels: ExposureLevels = ATLAS_LEVELS,
+    **draw: int,
 ) -> pd.DataFrame:
     """Tabulate by how many of the methods facts are called known, group by group."""
     number = shown.T.groupby(level="model").sum().T
@@ -603,7 +657,9 @@ def how_many(
     return _with_width(pd.DataFrame(rows, columns=columns))
 
 
-def all_four(known: pd.DataFrame, **draw: int) -> tuple[stats.Interval, dict[str, str]]:
+def excess_share_known_to_all(
+    known: pd.DataFrame, **draw: int
+) -> tuple[stats.Interval, dict[str, str]]:
     """Return the share of facts that all methods call known, less the product of their shares."""
     sizes = known.columns.get_level_values("model").value_counts(sort=False).to_numpy()
     ends = np.cumsum(sizes)[:-1]
@@ -617,7 +673,7 @@ def all_four(known: pd.DataFrame, **draw: int) -> tuple[stats.Interval, dict[str
         return [np.mean(found, axis=0) for found in both]
 
     if known.empty:
-        return stats.Interval(*NOTHING, 0), {"all": "", "chance": ""}
+        return stats.Interval(*NO_ESTIMATE, 0), {"all": "", "chance": ""}
     values = known.to_numpy(dtype=float)
     found = stats.bootstrap(values, lambda drawn: np.subtract(*shares(drawn)), **draw)
     return found, {
@@ -625,15 +681,15 @@ def all_four(known: pd.DataFrame, **draw: int) -> tuple[stats.Interval, dict[str
     }
 
 
-def tokens(used: pd.DataFrame) -> pd.DataFrame:
+def tokens_per_fact(used: pd.DataFrame) -> pd.DataFrame:
     """Return the tokens that each method takes for one fact."""
-    named = used.assign(method=used["chapter"].map(TITLES)).set_index(
+    named = used.assign(method=used["chapter"].map(METHOD_TITLES)).set_index(
         ["model", "method"]
     )
     return named[["tokens", "forwarded"]].div(named["n_facts"], axis=0)
 
 
-def beliefs(told: pd.DataFrame) -> pd.DataFrame:
+def verdicts_on_false_statements(told: pd.DataFrame) -> pd.DataFrame:
     """Tabulate what the methods say of facts that were also told wrongly."""
     more = told["false_exposures"] - told["exposures"]
     words = ["false more often", "true more often"]
@@ -646,52 +702,69 @@ def beliefs(told: pd.DataFrame) -> pd.DataFrame:
     for (lesson, method), part in told.groupby(["lesson", "method"], sort=False):
         for column, name in names.items():
             if part[column].notna().all():
-                rows.append((lesson, method, name, *share(part[column])))
+                rows.append(
+                    (lesson, method, name, *share_with_wilson_interval(part[column]))
+                )
     columns = ["lesson", "method", "verdict", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def share(marks: pd.Series) -> stats.Interval:
+def share_with_wilson_interval(marks: pd.Series) -> stats.Interval:
     """Return the mean of zeros and ones with Wilson's interval."""
-    return stats.wilson(int(marks.sum()), len(marks))
+    return stats.wilson_interval(int(marks.sum()), len(marks))
 
 
-def questions(
+def comparison_by_question(
     plain: pd.DataFrame,
     told: pd.DataFrame,
     price: pd.DataFrame,
-    levels: Levels = ATLAS,
+    levels: ExposureLevels = ATLAS_LEVELS,
     **draw: int,
-) -> Contests:
+) -> QuestionComparisons:
     """Hold one contest of the methods, and of asking once, for each question of a reader's."""
-    scored = pd.concat([plain, once(plain, PLAIN | UNREAD)])
+    scored = pd.concat(
+        [plain, scores_of_asking_once(plain, PLAIN_WORDING | UNREAD_WORDINGS)]
+    )
     found = {
-        question: (f"area, {contrast}", areas(scored, "score", contrast, **draw))
-        for question, contrast in zip(levels.questions, CONTRASTS)
+        question: (
+            f"area, {contrast}",
+            areas_by_method(scored, "score", contrast, **draw),
+        )
+        for question, contrast in zip(levels.questions, EXPOSURE_CONTRASTS)
     }
-    alike = areas(scored, "score", SHOWN, sensitivity, **draw)
+    alike = areas_by_method(
+        scored, "score", SHOWN_OR_NEVER, sensitivity_at_alarm_rate, **draw
+    )
     found[levels.questions[-1]] = (
-        f"share found with {100 * ALARMS:.0f} % of the others",
+        f"share found with {100 * FALSE_ALARM_RATE:.0f} % of the others",
         _with_width(alike),
     )
-    keyless = areas(plain, "blind", SHOWN, **draw)
+    keyless = areas_by_method(plain, "blind", SHOWN_OR_NEVER, **draw)
     found["What if there is no answer key?"] = "area of the keyless score", keyless
-    if levels is ATLAS:
+    if levels is ATLAS_LEVELS:
         wrong = told[told["false_exposures"] > told["exposures"]]
-        wrong = rates(pd.concat([wrong, answered(wrong)]), "misled", draw)
+        wrong = mean_verdicts_by_method(
+            pd.concat([wrong, verdicts_of_asking_once(wrong)]), "misled", draw
+        )
         found["Does the model hold the false belief?"] = "false object named", wrong
-    shown = spread(plain, "known")
-    read = truth(plain, shown.index, SHOWN)
+    shown = column_by_model_and_method(plain, "known")
+    read = column_by_fact(plain, shown.index, SHOWN_OR_NEVER)
     per_thousand: Mapping = (1000 / price["forwarded"]).to_dict()
-    bits = contest(shown, read, agreement.information, read, scale=per_thousand, **draw)
-    return found | {BY_TOKEN: ("bits per 1,000 tokens forwarded", bits)}
+    bits = compare_methods(
+        shown, read, agreement.mutual_information, read, scale=per_thousand, **draw
+    )
+    return found | {TOKEN_QUESTION: ("bits per 1,000 tokens forwarded", bits)}
 
 
-def rates(table: pd.DataFrame, column: str, draw: dict[str, int]) -> pd.DataFrame:
-    """Hold a contest of mean verdicts on some facts, with `draw` for `contest`."""
-    wide = spread(table, column)
+def mean_verdicts_by_method(
+    table: pd.DataFrame, column: str, draw: dict[str, int]
+) -> pd.DataFrame:
+    """Hold a contest of mean verdicts on some facts, with `draw` for `compare_methods`."""
+    wide = column_by_model_and_method(table, column)
     one = pd.Series(1.0, index=wide.index)
-    found = contest(wide, one, lambda values: values[..., 0].mean(axis=-1), one, **draw)
+    found = compare_methods(
+        wide, one, lambda values: values[..., 0].mean(axis=-1), one, **draw
+    )
     return _with_width(found)
 
 
@@ -699,67 +772,81 @@ def _with_width(rows: pd.DataFrame) -> pd.DataFrame:
     """Give shares of none and of all Wilson's interval: resampling gives them none."""
     rows = rows.copy()
     for place, row in rows[rows["estimate"].isin((0.0, 1.0))].iterrows():
-        found = stats.wilson(int(row["estimate"] * row["n"]), int(row["n"]))
+        found = stats.wilson_interval(int(row["estimate"] * row["n"]), int(row["n"]))
         rows.loc[place, ["low", "high"]] = found.low, found.high
     return rows
 
 
-def comparisons(
+def comparisons_for_appendix(
     areas: pd.DataFrame,
     alone: pd.DataFrame,
     anatomy: pd.DataFrame,
-    asked: Contests,
+    asked: QuestionComparisons,
     used: pd.DataFrame,
-    levels: Levels = ATLAS,
+    levels: ExposureLevels = ATLAS_LEVELS,
 ) -> Iterator[tuple[str, list[float], float]]:
     """Yield label, statistic and null of what is compared without a sentence."""
     for contrast, label in levels.labels.items():
         found = areas[areas["contrast"] == contrast]
         yield (
             f"asking once, less the best measure: {label}",
-            lead(found, YARDSTICK)[0],
+            lead_over_best_rival(found, ASKED_ONCE)[0],
             0.0,
         )
-        yield f"area of asking once: {label}", on_average(found, YARDSTICK), 0.5
-    best = next(iter(ranking(alone)[0]), "")
+        yield (
+            f"area of asking once: {label}",
+            mean_estimate_of_method(found, ASKED_ONCE),
+            0.5,
+        )
+    best = next(iter(leading_and_other_methods(alone)[0]), "")
     for row in alone[alone["model"] == "mean"].itertuples():
         if best and row.method != best:
             ends = [row.behind, row.behind_low, row.behind_high, row.n]
-            yield f"{best}, less {row.method}: {levels.labels[SHOWN]}", ends, 0.0
+            yield (
+                f"{best}, less {row.method}: {levels.labels[SHOWN_OR_NEVER]}",
+                ends,
+                0.0,
+            )
     for contrast, found in anatomy.groupby("contrast", sort=False):
-        for first, second in PARTS:
+        for first, second in COMPARED_PARTS:
             pair = found[found["method"].isin([first, second])]
             label = (
                 f"{first}, less {second.partition(': ')[2]}: {levels.labels[contrast]}"
             )
-            yield label, lead(pair, first)[0], 0.0
-    few = tokens(used)["forwarded"].groupby("method").mean()
+            yield label, lead_over_best_rival(pair, first)[0], 0.0
+    few = tokens_per_fact(used)["forwarded"].groupby("method").mean()
     if len(few):
         label = f"bits per 1,000 tokens: {few.idxmin()}, less the next"
-        yield label, lead(asked[BY_TOKEN][1], str(few.idxmin()))[0], 0.0
+        yield (
+            label,
+            lead_over_best_rival(asked[TOKEN_QUESTION][1], str(few.idxmin()))[0],
+            0.0,
+        )
 
 
-def listed(
+def tables_for_appendix(
     doses: pd.DataFrame,
     areas: pd.DataFrame,
     by_how_many: pd.DataFrame,
     misled: pd.DataFrame,
     every: pd.DataFrame,
-    levels: Levels = ATLAS,
+    levels: ExposureLevels = ATLAS_LEVELS,
 ) -> dict[str, pd.DataFrame]:
     """Lay out the tables of the appendix."""
-    names = {name: name for name in [*TITLES.values(), YARDSTICK]}
-    found = {"panel": sizes(every, levels)}
+    names = {name: name for name in [*METHOD_TITLES.values(), ASKED_ONCE]}
+    found = {"panel": fact_counts_by_exposure(every, levels)}
     for number, (_, rows) in enumerate(doses.groupby("measure", sort=False)):
         found[f"regression_{number}"] = _by_method(rows, names, "model")
     for contrast, rows in areas.groupby("contrast", sort=False):
         found[f"area_{contrast.split()[0]}"] = _by_method(rows, names, "model")
     numbers = {name: name for name in by_how_many["measure"].unique()}
-    found["by_how_many"] = result_tables.wide(
+    found["by_how_many"] = result_tables.wide_interval_table(
         by_how_many, numbers, percent=numbers, by="read"
     )
-    for number, (_, rows) in enumerate(beliefs(misled).groupby("verdict", sort=False)):
-        table = result_tables.wide(
+    for number, (_, rows) in enumerate(
+        verdicts_on_false_statements(misled).groupby("verdict", sort=False)
+    ):
+        table = result_tables.wide_interval_table(
             rows.assign(measure=rows["method"]), names, names, by="lesson"
         )
         found[f"false_beliefs_{number}"] = table.dropna(axis=1, how="all")
@@ -767,13 +854,13 @@ def listed(
 
 
 def _by_method(rows: pd.DataFrame, names: Mapping[str, str], by: str) -> pd.DataFrame:
-    wide = result_tables.wide(
+    wide = result_tables.wide_interval_table(
         rows.assign(measure=rows["method"]), names, digits=2, by=by
     )
     return wide.dropna(axis=1, how="all")
 
 
-def runs_read(there: pd.DataFrame) -> pd.DataFrame:
+def table_of_runs_found(there: pd.DataFrame) -> pd.DataFrame:
     """Lay out the runs that were found, and why some are not read."""
     columns = [
         "model",
@@ -788,21 +875,28 @@ def runs_read(there: pd.DataFrame) -> pd.DataFrame:
     return there.assign(finished=there["finished"].str[:16], left_out=reasons)[columns]
 
 
-def every_verdict(plain: pd.DataFrame, model: str, dataset: str) -> pd.DataFrame:
+def scores_by_fact_and_method(
+    plain: pd.DataFrame, model: str, dataset: str
+) -> pd.DataFrame:
     """Return each fact of the panel with a model's scores by all methods."""
     rows = plain[plain["model"] == model]
     wide = rows.pivot_table("score", "item", "method").round(4)
     names = datasets.load(dataset).set_index("fact")[["subject", "object"]]
-    wide.insert(0, "exposures", truth(rows, wide.index) if len(wide) else [])
+    wide.insert(0, "exposures", column_by_fact(rows, wide.index) if len(wide) else [])
     return names.loc[wide.index].join(wide)
 
 
-def metrics(
-    asked: Contests, found: pd.DataFrame, doses: pd.DataFrame, agreements: pd.DataFrame
+def metrics_to_save(
+    asked: QuestionComparisons,
+    found: pd.DataFrame,
+    doses: pd.DataFrame,
+    agreements: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return all figures of the chapter as the rows that its run saves."""
     pairs = agreements["first"] + " and " + agreements["second"]
-    unread = found[found["contrast"] == SHOWN].assign(measure="area, other wording")
+    unread = found[found["contrast"] == SHOWN_OR_NEVER].assign(
+        measure="area, other wording"
+    )
     named = agreements.assign(model="mean", method=pairs)
     rows = [rows.assign(measure=name) for name, rows in asked.values()]
     columns = ["model", "method", "measure", "estimate", "low", "high", "n"]

@@ -16,43 +16,49 @@ import scipy.stats
 from helpers import UserError, runs, stats
 from helpers.metrics import knowledge_base_strata
 from helpers.runs.panel import panel_answers as panel_file
-from helpers.studies import STUDIES, Measure, fitting, measure_named
-from helpers.studies.model_comparison import by_item, differences, numbers
+from helpers.studies import STUDIES, Measure, measure_named, settings_for_function
+from helpers.studies.model_comparison import (
+    facts_by_item,
+    measure_differences,
+    numeric_table,
+)
 from notebooks.kit import appendix, runs_against_papers
 from notebooks.kit.plots import result_tables as written
 from notebooks.kit.published import knowledge_base
 
-Tables = Mapping[
+FactsByChapterAndModel = Mapping[
     str, Mapping[str, pd.DataFrame]
 ]  # chapter, label of a model: its facts
-Pairs = Sequence[tuple[str, str]]
-MAIN = ("MONITOR", "NCR", "right", "accuracy")  # one measure of each chapter
-ENDS = ["estimate", "low", "high"]
-ACCURACIES = {  # a number a fact for each chapter; the first that has run is compared by relation
+ModelPairs = Sequence[tuple[str, str]]
+MAIN_MEASURES = ("MONITOR", "NCR", "right", "accuracy")  # one measure of each chapter
+INTERVAL_COLUMNS = ["estimate", "low", "high"]
+ACCURACY_BY_CHAPTER = {  # a number a fact for each chapter; the first that has run is compared by relation
     "latent_knowledge": "right",
     "monitor": "average",
     "multiplicity": "accuracy",
     "knowledge_base": "correct",
 }
 # What the example takes: shares say more than marks of a few facts.
-EXAMPLE = ACCURACIES | {"latent_knowledge": "mass"}
+EXAMPLE = ACCURACY_BY_CHAPTER | {"latent_knowledge": "mass"}
 # Parameters that leave the facts that are asked as they are.
-NEUTRAL = tomllib.loads(
+NEUTRAL_PARAMETERS = tomllib.loads(
     Path(__file__).with_name("parameters.toml").read_text(encoding="utf-8")
 )["neutral"]
-PACKAGES = ("torch", "transformers")
+COMPARED_PACKAGES = ("torch", "transformers")
 
-SIZE = compile(
+SIZE_PATTERN = compile(
     r"[-_](?:\d+(?:\.\d+)?[kmbt]|tiny|mini|small|medium|base|large|x*[sml])\b",
     IGNORECASE,
 )
-TUNED = compile(r"[-_](?:chat|instruct|it|sft|rlhf|dpo)\b|\s\(chat\)$", IGNORECASE)
-NONE = """There are no finished runs of the four chapters here yet. This makes them:
+TUNED_PATTERN = compile(
+    r"[-_](?:chat|instruct|it|sft|rlhf|dpo)\b|\s\(chat\)$", IGNORECASE
+)
+MESSAGE_NO_RUNS = """There are no finished runs of the four chapters here yet. This makes them:
     make book MODEL=path/to/a/model"""
-SECOND = """Only {label} has finished runs here. A second model, as in
+MESSAGE_ONE_MODEL = """Only {label} has finished runs here. A second model, as in
     make book MODELS=path/to/another
 adds to every table the paired difference on the same facts, with its interval."""
-APART = """\
+MESSAGE_NO_PAIR = """\
 No two models here have finished the same chapter with the same data and settings, so no \
 difference can be taken. One command runs both alike:
     make book MODEL=path/to/one MODELS=path/to/another"""
@@ -61,22 +67,28 @@ difference can be taken. One command runs both alike:
 # Which runs may be compared.
 
 
-def traits(manifest: Mapping[str, Any]) -> dict[str, str]:
+def comparability_traits(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return what a run must share with another to be compared with it."""
     found = {"dataset": manifest["dataset"]["name"]}
     found["checksum"] = str(manifest["dataset"].get("checksum", ""))
     versions = manifest.get("versions", {})
     found |= {
-        name: versions[name].partition("+")[0] for name in PACKAGES if name in versions
+        name: versions[name].partition("+")[0]
+        for name in COMPARED_PACKAGES
+        if name in versions
     }
-    free = {k: v for k, v in manifest["parameters"].items() if k not in NEUTRAL}
+    free = {
+        k: v for k, v in manifest["parameters"].items() if k not in NEUTRAL_PARAMETERS
+    }
     return found | {k: json.dumps(v).strip('"') for k, v in sorted(free.items())}
 
 
-def choose(folder: str | Path, labels: Sequence[str] = ()) -> pd.DataFrame:
+def load_comparable_runs(
+    folder: str | Path, labels: Sequence[str] = ()
+) -> pd.DataFrame:
     """Load finished runs, sorted into groups, of some models or of all."""
     table = runs.load(folder or None)
-    table = runs_against_papers.labelled(
+    table = runs_against_papers.runs_with_labels(
         table[table["chapter"].isin(STUDIES)].reset_index(drop=True)
     )
     known = sorted(table["label"].unique())
@@ -85,15 +97,19 @@ def choose(folder: str | Path, labels: Sequence[str] = ()) -> pd.DataFrame:
             raise UserError(
                 f"No run is of {label}: there are {', '.join(known) or 'none'}."
             )
-    return grouped(table[table["label"].isin(labels)] if labels else table)
+    return runs_in_comparable_groups(
+        table[table["label"].isin(labels)] if labels else table
+    )
 
 
-def grouped(found: pd.DataFrame) -> pd.DataFrame:
+def runs_in_comparable_groups(found: pd.DataFrame) -> pd.DataFrame:
     """Sort runs into groups that may be compared, chapter by chapter, the largest first."""
     table = found.assign(group=0, differs="")
     for _, rows in table.groupby("chapter"):
         keys = pd.Series(
-            [traits(told) for told in rows["manifest"]], rows.index, dtype=object
+            [comparability_traits(told) for told in rows["manifest"]],
+            rows.index,
+            dtype=object,
         )
         texts = keys.map(lambda key: json.dumps(key, sort_keys=True))
         sizes = texts.map(texts.value_counts())
@@ -121,7 +137,7 @@ def _apart(key: Mapping[str, str], first: Mapping[str, str]) -> str:
     )
 
 
-def told(table: pd.DataFrame) -> str:
+def sentences_on_compared_runs(table: pd.DataFrame) -> str:
     """Say which runs are compared, which are left out and why, and in which formats they differ."""
     out, kept = table[table["group"] > 0], table[table["group"] == 0]
     lines = [f"{len(table)} runs of {kept['label'].nunique()} models."]
@@ -134,7 +150,7 @@ def told(table: pd.DataFrame) -> str:
         lines.append(f"All {len(table)} runs were made alike, chapter by chapter.")
     labels = (
         kept["label"]
-        .groupby(kept["manifest"].map(runs_against_papers.prompt_format))
+        .groupby(kept["manifest"].map(runs_against_papers.prompt_format_of_run))
         .unique()
     )
     if len(labels) > 1:
@@ -154,19 +170,21 @@ def told(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def lacking(found: Tables) -> str:
+def message_on_missing_runs(found: FactsByChapterAndModel) -> str:
     """Say which run a comparison lacks; empty if two models have a chapter in common."""
     labels = {label for models in found.values() for label in models}
     if len(labels) < 2:
-        return SECOND.format(label=min(labels)) if labels else NONE
-    return "" if any(len(models) > 1 for models in found.values()) else APART
+        return (
+            MESSAGE_ONE_MODEL.format(label=min(labels)) if labels else MESSAGE_NO_RUNS
+        )
+    return "" if any(len(models) > 1 for models in found.values()) else MESSAGE_NO_PAIR
 
 
 # Facts of the runs, and measures of them.
 
 
-def sizes(
-    here: pd.DataFrame, found: Tables, reference: str = ""
+def parameter_counts_by_model(
+    here: pd.DataFrame, found: FactsByChapterAndModel, reference: str = ""
 ) -> dict[str, float | None]:
     """Return the parameters of each model compared (None: not told); check the `reference`."""
     about = here.drop_duplicates("label").set_index("label")["manifest"]
@@ -181,33 +199,40 @@ def sizes(
     return {label: about[label]["model"].get("n_parameters") for label in labels}
 
 
-def tables(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
+def facts_by_chapter_and_model(
+    here: pd.DataFrame,
+) -> dict[str, dict[str, pd.DataFrame]]:
     """Read the facts of all runs that may be compared."""
     return {
         name: {
-            row.label: runs_against_papers.facts(name, row.folder)
+            row.label: runs_against_papers.facts_of_run(name, row.folder)
             for row in part.itertuples()
         }
         for name, part in _chapters(here).items()
     }
 
 
-def panels(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
+def panel_facts_by_chapter_and_model(
+    here: pd.DataFrame,
+) -> dict[str, dict[str, pd.DataFrame]]:
     """Read the panel's facts of the chapters whose runs were all asked the same panel alike."""
     found = {}
     for name, part in _chapters(here).items():
         about = [manifest.get("panel") or {} for manifest in part["manifest"]]
         there = [
-            (Path(folder) / panel_file.FILE).is_file() for folder in part["folder"]
+            (Path(folder) / panel_file.PANEL_FILE).is_file()
+            for folder in part["folder"]
         ]
         kinds = {(entry.get("n_facts"), entry.get("version")) for entry in about}
         if not (all(about) and all(there) and len(kinds) == 1):
             continue
         found[name] = {}
         for row, asked in zip(part.itertuples(), about, strict=True):
-            settings = fitting(STUDIES[name].facts, asked["settings"])
-            answers = panel_file.answers(row.folder)
-            found[name][row.label] = by_item(STUDIES[name].facts(answers, **settings))
+            settings = settings_for_function(STUDIES[name].facts, asked["settings"])
+            answers = panel_file.panel_answers(row.folder)
+            found[name][row.label] = facts_by_item(
+                STUDIES[name].facts(answers, **settings)
+            )
     return found
 
 
@@ -221,54 +246,58 @@ def _chapters(here: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {name: part for name, part in found.items() if len(part)}
 
 
-def shared(models: Mapping[str, pd.DataFrame]) -> pd.Index:
+def items_asked_of_all_models(models: Mapping[str, pd.DataFrame]) -> pd.Index:
     """Return the items that every model was asked."""
     indexes = [table.index for table in models.values()] or [pd.Index([], dtype=object)]
     return reduce(pd.Index.intersection, indexes).sort_values()
 
 
-def overlap(found: Tables) -> pd.DataFrame:
+def fact_counts_by_model(found: FactsByChapterAndModel) -> pd.DataFrame:
     """Count each model's facts, and those that all models of the chapter were asked."""
-    rows = [(chapter, label, len(table), len(shared(models)))
+    rows = [(chapter, label, len(table), len(items_asked_of_all_models(models)))
             for chapter, models in found.items() for label, table in models.items()]  # fmt: skip
     return pd.DataFrame(rows, columns=["chapter", "model", "facts", "shared"])
 
 
-def standings(
+def estimates_by_model(
     models: Mapping[str, pd.DataFrame], measures: Iterable[Measure], **draw: int
 ) -> pd.DataFrame:
     """Compute measures of each model on the facts that all were asked."""
-    both, measures, rows = shared(models), list(measures), []
+    both, measures, rows = items_asked_of_all_models(models), list(measures), []
     for label, table in models.items():
         for measure in measures:
             columns = list(measure.columns)
             part = table.loc[both].dropna(subset=columns)
-            found = stats.estimate(
+            found = stats.estimate_with_interval(
                 part[columns], measure.statistic, part["relation"], **draw
             )
             found = found._replace(n=measure.n(part))
             rows.append({"model": label, "measure": measure.name} | found._asdict())
-    return numbers(rows, ["model", "measure", *stats.Interval._fields])
+    return numeric_table(rows, ["model", "measure", *stats.Interval._fields])
 
 
-def everything(
-    found: Tables, only: Container[str] = (), **draw: int
+def estimates_and_differences(
+    found: FactsByChapterAndModel, only: Container[str] = (), **draw: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return standings and paired differences of all chapters, in all measures or `only` some."""
     standing, gaps = [], []
     for chapter, models in found.items() or [("", {})]:
         measures = STUDIES[chapter].MEASURES if chapter else ()
         measures = [measure for measure in measures if not only or measure.name in only]
-        standing.append(standings(models, measures, **draw).assign(chapter=chapter))
-        gaps.append(differences(models, measures, **draw).assign(chapter=chapter))
+        standing.append(
+            estimates_by_model(models, measures, **draw).assign(chapter=chapter)
+        )
+        gaps.append(
+            measure_differences(models, measures, **draw).assign(chapter=chapter)
+        )
     return pd.concat(standing, ignore_index=True), pd.concat(gaps, ignore_index=True)
 
 
-def replaced(own: pd.DataFrame, panel: pd.DataFrame) -> pd.DataFrame:
+def rows_with_panel_preferred(own: pd.DataFrame, panel: pd.DataFrame) -> pd.DataFrame:
     """Return a chapter's standings or differences, with the panel's where a measure has them.
 
     >>> own = pd.DataFrame({"measure": ["UR", "NCR"], "n": [90, 90]})
-    >>> replaced(own, pd.DataFrame({"measure": ["NCR"], "n": [600]})).values.tolist()
+    >>> rows_with_panel_preferred(own, pd.DataFrame({"measure": ["NCR"], "n": [600]})).values.tolist()
     [['UR', 90, 'chapter'], ['NCR', 600, 'panel']]
     """
     kept = own.assign(facts_of="chapter")
@@ -278,11 +307,13 @@ def replaced(own: pd.DataFrame, panel: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([kept, panel.assign(facts_of="panel")], ignore_index=True)
 
 
-def agreement(found: Tables, here: pd.DataFrame) -> pd.DataFrame:
+def saved_and_recomputed_measures(
+    found: FactsByChapterAndModel, here: pd.DataFrame
+) -> pd.DataFrame:
     """Compute each run's measures again from its facts, and set them beside what it saved."""
     rows = []
     for run in here.query("group == 0").itertuples():
-        given, metrics = run.manifest["parameters"], runs.metrics(run.folder)
+        given, metrics = run.manifest["parameters"], runs.load_metrics(run.folder)
         level = metrics[metrics["level"] == "run"]
         where = (
             given.get("setting")
@@ -307,7 +338,9 @@ def agreement(found: Tables, here: pd.DataFrame) -> pd.DataFrame:
 # Two models by hand.
 
 
-def example(found: Tables) -> tuple[str, str, pd.DataFrame]:
+def example_pair_of_models(
+    found: FactsByChapterAndModel,
+) -> tuple[str, str, pd.DataFrame]:
     """Return the largest and the smallest model of a chapter, and how each did on each fact."""
     for chapter, models in found.items():
         second, first = (list(models)[place] for place in (0, -1))
@@ -333,17 +366,17 @@ def example(found: Tables) -> tuple[str, str, pd.DataFrame]:
     )
 
 
-def three(pair: pd.DataFrame) -> list[str]:
+def contrasting_facts(pair: pd.DataFrame) -> list[str]:
     """Choose facts that are hard for both models, easy for both, and that tell them apart."""
     apart, total = pair["difference"].abs(), pair["one"] + pair["two"]
     alike = total[apart == apart.min()]
     return list(dict.fromkeys([alike.idxmin(), alike.idxmax(), apart.idxmax()]))
 
 
-def prompts(items: Sequence[str], here: pd.DataFrame) -> list[str]:
+def shortest_prompts(items: Sequence[str], here: pd.DataFrame) -> list[str]:
     """Return the shortest prompt of each item in the first run that has them; else its name."""
     for folder in here.query("group == 0")["folder"]:
-        rows = runs.answers(folder)
+        rows = runs.load_answers(folder)
         if set(items) <= set(rows["item"]):
             text = rows["prompt" if "prompt" in rows else "question"].astype(str)
             shortest = text.str.len().groupby(rows["item"]).idxmin()
@@ -354,11 +387,13 @@ def prompts(items: Sequence[str], here: pd.DataFrame) -> list[str]:
 # Paired differences: which pairs, which side first, and how many survive.
 
 
-def pairs(sizes: Mapping[str, float | None]) -> dict[str, list[tuple[str, str]]]:
+def pairs_of_related_models(
+    sizes: Mapping[str, float | None],
+) -> dict[str, list[tuple[str, str]]]:
     """Return which models may be paired: of one family, by their names, asked in one format."""
-    base = {name: TUNED.sub("", name) for name in sizes}
+    base = {name: TUNED_PATTERN.sub("", name) for name in sizes}
     known = {name: size for name, size in sizes.items() if size and base[name] == name}
-    kin = {name: SIZE.sub("", name) for name in known}
+    kin = {name: SIZE_PATTERN.sub("", name) for name in known}
     order = sorted(known, key=lambda name: (kin[name], known[name], name))
     steps = [
         (b, a) for a, b in pairwise(order) if known[b] > known[a] and kin[a] == kin[b]
@@ -371,22 +406,22 @@ def pairs(sizes: Mapping[str, float | None]) -> dict[str, list[tuple[str, str]]]
     return {"larger": steps, "tuned": tuned}
 
 
-def oriented(gaps: pd.DataFrame, chosen: Pairs) -> pd.DataFrame:
+def differences_of_pairs(gaps: pd.DataFrame, chosen: ModelPairs) -> pd.DataFrame:
     """Return the differences of some pairs, turned so that each pair's first model comes first."""
     parts = [gaps.head(0)]
     for first, second in chosen:
         parts.append(gaps[(gaps["first"] == first) & (gaps["second"] == second)])
         turned = gaps[(gaps["first"] == second) & (gaps["second"] == first)]
-        parts.append(negative(turned).assign(first=first, second=second))
+        parts.append(reversed_differences(turned).assign(first=first, second=second))
     return pd.concat(parts, ignore_index=True)
 
 
-def negative(gaps: pd.DataFrame) -> pd.DataFrame:
+def reversed_differences(gaps: pd.DataFrame) -> pd.DataFrame:
     """Turn differences around."""
     return gaps.assign(estimate=-gaps["estimate"], low=-gaps["high"], high=-gaps["low"])
 
 
-def against(
+def differences_from_reference(
     standing: pd.DataFrame, gaps: pd.DataFrame, reference: str = ""
 ) -> pd.DataFrame:
     """Return each model's differences from one model, or from the best of each measure."""
@@ -400,44 +435,52 @@ def against(
         )
         base = reference or best
         chosen = [(name, base) for name in rows["model"] if name != base]
-        parts.append(oriented(gaps[gaps["measure"] == measure], chosen))
+        parts.append(differences_of_pairs(gaps[gaps["measure"] == measure], chosen))
     return pd.concat(parts, ignore_index=True)
 
 
-def behind(
+def gaps_to_best_model(
     standing: pd.DataFrame, gaps: pd.DataFrame, measure: Measure, reference: str = ""
 ) -> pd.DataFrame:
     """Lay out how far models are behind the best or the `reference`, which is at 0."""
     standing = standing[standing["measure"] == measure.name]
-    rows = against(standing, gaps, reference).dropna(subset=["estimate"])
-    base = pd.DataFrame({"first": rows["second"].head(1)}).assign(
-        **dict.fromkeys(ENDS, 0.0)
+    rows = differences_from_reference(standing, gaps, reference).dropna(
+        subset=["estimate"]
     )
-    rows = pd.concat([negative(rows) if measure.higher is False else rows, base])
-    rows[ENDS] *= 100 if measure.percent else 1
+    base = pd.DataFrame({"first": rows["second"].head(1)}).assign(
+        **dict.fromkeys(INTERVAL_COLUMNS, 0.0)
+    )
+    rows = pd.concat(
+        [reversed_differences(rows) if measure.higher is False else rows, base]
+    )
+    rows[INTERVAL_COLUMNS] *= 100 if measure.percent else 1
     order = list(standing["model"])
     return rows.sort_values(
         "first", key=lambda names: names.map(order.index), kind="stable"
     )
 
 
-def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
+def differences_with_holm_p_values(
+    gaps: pd.DataFrame, level: float = 0.05
+) -> pd.DataFrame:
     """Test all differences at once: p-values of the normal approximation, corrected after Holm."""
-    rows = gaps[gaps["high"] > gaps["low"]].astype(dict.fromkeys(ENDS, float))
+    rows = gaps[gaps["high"] > gaps["low"]].astype(
+        dict.fromkeys(INTERVAL_COLUMNS, float)
+    )
     # The bootstrap's own p-values are too coarse to be corrected for many comparisons.
     error = (rows["high"] - rows["low"]) / (2 * scipy.stats.norm.ppf(0.975))
     p = 2 * scipy.stats.norm.sf(rows["estimate"].abs() / error)
-    corrected = stats.holm(p) if len(rows) else p
+    corrected = stats.holm_adjusted_p_values(p) if len(rows) else p
     return rows.assign(p_normal=p, p_holm=corrected, kept=corrected <= level)
 
 
-def kept(gaps: pd.DataFrame) -> pd.DataFrame:
+def differences_kept_by_holm(gaps: pd.DataFrame) -> pd.DataFrame:
     """Return the differences that survive Holm's correction for all of them."""
-    tested = holm(gaps)
+    tested = differences_with_holm_p_values(gaps)
     return tested[tested["kept"].astype(bool)]
 
 
-def directed(gaps: pd.DataFrame) -> pd.DataFrame:
+def differences_with_better_side(gaps: pd.DataFrame) -> pd.DataFrame:
     """Keep measures with a better side; ``up`` says whether the first model's figure is better."""
     ranked = [measure_named(name).higher is not None for name in gaps["measure"]]
     rows = gaps[np.array(ranked, dtype=bool)].dropna(subset=["estimate"])
@@ -447,13 +490,17 @@ def directed(gaps: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(up=(rows["estimate"].to_numpy() > 0) == more)
 
 
-def leaders(
-    standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()
+def best_model_by_measure(
+    standing: pd.DataFrame, gaps: pd.DataFrame, twins: ModelPairs = ()
 ) -> pd.DataFrame:
     """Return each main measure's best model and its lead over the nearest rival."""
-    rows, firm, same_run = [], kept(gaps), {frozenset(pair) for pair in twins}
-    for name in (name for name in MAIN if name in set(standing["measure"])):
-        ahead = against(
+    rows, firm, same_run = (
+        [],
+        differences_kept_by_holm(gaps),
+        {frozenset(pair) for pair in twins},
+    )
+    for name in (name for name in MAIN_MEASURES if name in set(standing["measure"])):
+        ahead = differences_from_reference(
             standing[standing["measure"] == name], gaps[gaps["measure"] == name]
         )
         ahead = ahead.dropna(subset=["estimate"])
@@ -462,7 +509,11 @@ def leaders(
         ]
         if ahead.empty:
             continue
-        ahead = ahead if measure_named(name).higher is False else negative(ahead)
+        ahead = (
+            ahead
+            if measure_named(name).higher is False
+            else reversed_differences(ahead)
+        )
         same = firm[firm["measure"] == name]
         sure = {frozenset(pair) for pair in zip(same["first"], same["second"])}
         held = np.array(
@@ -472,41 +523,47 @@ def leaders(
         # Better on the facts that count for both, or not surely worse
         near = next(part for part in (beaten, ahead[~held], ahead) if len(part))
         row = near.loc[near["estimate"].idxmin()]
-        rows.append([name, row["second"], row["first"], *row[ENDS], row["n"],
+        rows.append([name, row["second"], row["first"], *row[INTERVAL_COLUMNS], row["n"],
                      bool(held.all()) and beaten.empty])  # fmt: skip
     found = pd.DataFrame(
-        rows, columns=["measure", "best", "rival", *ENDS, "n", "leads"]
+        rows, columns=["measure", "best", "rival", *INTERVAL_COLUMNS, "n", "leads"]
     )
     return found.assign(title=[measure_named(name).title for name in found["measure"]])
 
 
-def wide(
+def measures_by_model(
     found: pd.DataFrame, measures: Iterable[str], by: str = "model"
 ) -> pd.DataFrame:
     """Lay out measures for a page, a row for each model, shares in percent."""
     some = [measure_named(name) for name in measures if name in set(found["measure"])]
     percent = [measure.name for measure in some if measure.percent]
-    return written.wide(found, {m.name: m.heading for m in some}, percent, by=by)
+    return written.wide_interval_table(
+        found, {m.name: m.heading for m in some}, percent, by=by
+    )
 
 
-def in_papers(gaps: pd.DataFrame, chosen: Pairs, **draw: int) -> pd.DataFrame:
+def size_and_tuning_effects(
+    gaps: pd.DataFrame, chosen: ModelPairs, **draw: int
+) -> pd.DataFrame:
     """Set what size and tuning change in the paper's pairs of models beside the pairs given."""
     six, every = (
         ["NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR"],
-        knowledge_base.pairs(),
+        knowledge_base.pairs_of_models(),
     )
-    effects = knowledge_base_strata.effects(
+    effects = knowledge_base_strata.paired_effects(
         {name: every[name] for name in ("larger", "tuned")}, six, **draw
     )
     effects = effects.assign(pair="Zheng et al., " + effects["effect"])
-    ours = oriented(gaps[gaps["measure"].isin(six)], chosen).dropna(subset=["estimate"])
+    ours = differences_of_pairs(gaps[gaps["measure"].isin(six)], chosen).dropna(
+        subset=["estimate"]
+    )
     ours = ours.assign(pair=ours["first"] + " minus " + ours["second"])
     both = pd.concat([part for part in (effects, ours) if len(part)])
     titles = {name: f"{measure_named(name).title}, points" for name in six}
-    return written.wide(both, titles, six, by="pair")
+    return written.wide_interval_table(both, titles, six, by="pair")
 
 
-def readable(gaps: pd.DataFrame) -> pd.DataFrame:
+def differences_for_display(gaps: pd.DataFrame) -> pd.DataFrame:
     """Lay out differences for a page, shares in points."""
     rows = []
     for row in gaps.itertuples():
@@ -522,9 +579,11 @@ def readable(gaps: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def relations_alike(models: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
+def correlations_over_relations(
+    models: Mapping[str, pd.DataFrame], column: str
+) -> pd.DataFrame:
     """Correlate the accuracies of each pair of models over relations, on the facts of all."""
-    both = shared(models)
+    both = items_asked_of_all_models(models)
     groups = {name: rows.loc[both].groupby("relation") for name, rows in models.items()}
     means = {name: rows[column].mean() for name, rows in groups.items()}
     rows = [
@@ -534,42 +593,52 @@ def relations_alike(models: Mapping[str, pd.DataFrame], column: str) -> pd.DataF
     return pd.DataFrame(rows, columns=["first", "second", *stats.Correlation._fields])
 
 
-def comparisons(
-    gaps: pd.DataFrame, found: Tables
+def comparisons_for_appendix(
+    gaps: pd.DataFrame, found: FactsByChapterAndModel
 ) -> Iterator[tuple[str, Sequence[float]]]:
     """Yield what is compared without a sentence: its label and the statistic."""
-    yield from appendix.each(
-        gaps[gaps["measure"].isin(MAIN)], "{measure}: {first} minus {second}"
+    yield from appendix.labelled_estimates(
+        gaps[gaps["measure"].isin(MAIN_MEASURES)], "{measure}: {first} minus {second}"
     )
-    chapter = next((name for name in ACCURACIES if name in found), "")
-    alike = relations_alike(found.get(chapter, {}), ACCURACIES.get(chapter, ""))
+    chapter = next((name for name in ACCURACY_BY_CHAPTER if name in found), "")
+    alike = correlations_over_relations(
+        found.get(chapter, {}), ACCURACY_BY_CHAPTER.get(chapter, "")
+    )
     alike = alike.rename(columns={"r": "estimate"})
-    yield from appendix.each(alike, "r over relations: {first} and {second}")
-    tested = holm(gaps)
+    yield from appendix.labelled_estimates(
+        alike, "r over relations: {first} and {second}"
+    )
+    tested = differences_with_holm_p_values(gaps)
     single, none = (tested["p_normal"] < 0.05).sum(), (np.nan, np.nan)
     share = tested["kept"].sum() / single if single else np.nan
     yield "share kept by Holm's correction of p < 0.05", (share, *none, len(tested))
     sides = (
-        kept(directed(gaps)).groupby(["first", "second"])["up"].agg(["size", "nunique"])
+        differences_kept_by_holm(differences_with_better_side(gaps))
+        .groupby(["first", "second"])["up"]
+        .agg(["size", "nunique"])
     )
     several = sides[sides["size"] > 1]
     agree = (several["nunique"] == 1).mean()
     yield "pairs of models on which the measures agree", (agree, *none, len(several))
 
 
-def listed(
+def tables_for_appendix(
     here: pd.DataFrame,
     board: pd.DataFrame,
     gaps: pd.DataFrame,
-    alike: Mapping[str, Pairs],
-    found: Tables,
+    alike: Mapping[str, ModelPairs],
+    found: FactsByChapterAndModel,
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of the appendix: the runs, all measures and all differences."""
     columns = ["label", "chapter", "group", "dataset", "seed", "finished", "differs"]
-    pages = {"runs": here[columns], "overlap": overlap(found)}
+    pages = {"runs": here[columns], "overlap": fact_counts_by_model(found)}
     for chapter, part in board.groupby("chapter", sort=False):
         measures = [measure.name for measure in STUDIES[chapter].MEASURES]
-        pages[f"board_{chapter}"] = wide(part, measures)
-    pages["differences"] = readable(against(board, gaps))
-    pages["pairs"] = readable(oriented(gaps, [*alike["tuned"], *alike["larger"]]))
+        pages[f"board_{chapter}"] = measures_by_model(part, measures)
+    pages["differences"] = differences_for_display(
+        differences_from_reference(board, gaps)
+    )
+    pages["pairs"] = differences_for_display(
+        differences_of_pairs(gaps, [*alike["tuned"], *alike["larger"]])
+    )
     return pages

@@ -10,23 +10,27 @@ import pandas as pd
 
 from helpers.datasets.panel import STAND_IN
 
-WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-LEAST = 20  # facts of a group
-CONTRASTS = SHOWN, OFTEN, SELDOM = (
+LEVEL_WORDS = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
+FEWEST_FACTS = 20  # facts of a group
+EXPOSURE_CONTRASTS = SHOWN_OR_NEVER, OFTEN_OR_SELDOM, SELDOM_OR_NEVER = (
     "shown or never",
     "often or seldom",
     "seldom or never",
 )
-Range = tuple[int, float]  # the lowest count and the highest
-MANY, NONE = float("inf"), (1, 0)
+CountRange = tuple[int, float]  # the lowest count and the highest
+UNLIMITED, EMPTY_RANGE = float("inf"), (1, 0)
 
 
 @dataclass(frozen=True)
-class Levels:
-    """Groups of exposure and the contrasts between them, with their names in `WORDS`."""
+class ExposureLevels:
+    """Groups of exposure and the contrasts between them, with their names in `LEVEL_WORDS`."""
 
-    groups: dict[str, Range]  # of tables; the first is exposure 0
-    contrasts: dict[str, tuple[Range, Range]]  # name: the facts above, the facts below
+    groups: dict[str, CountRange]  # of tables; the first is exposure 0
+    contrasts: dict[
+        str, tuple[CountRange, CountRange]
+    ]  # name: the facts above, the facts below
     starts: tuple[
         int, ...
     ]  # the lowest count of each point of a curve; none: every count
@@ -60,28 +64,36 @@ class Levels:
 
 def _named(
     kind: str, groups: dict, contrasts: list, points: dict, **filled: str
-) -> Levels:
+) -> ExposureLevels:
     """Return levels in the words of a kind, their places filled."""
-    words = dict(WORDS[kind], axis=WORDS[kind]["axis"].format(**filled))
+    words = dict(LEVEL_WORDS[kind], axis=LEVEL_WORDS[kind]["axis"].format(**filled))
     words["note"] = words["note"].format(**filled)
     for name in ("said", "labels"):
         words[name] = dict(
-            zip(CONTRASTS, (text.format(**filled) for text in words[name]))
+            zip(EXPOSURE_CONTRASTS, (text.format(**filled) for text in words[name]))
         )
-    return Levels(groups, dict(zip(CONTRASTS, contrasts)), **points, **words)
+    return ExposureLevels(
+        groups, dict(zip(EXPOSURE_CONTRASTS, contrasts)), **points, **words
+    )
 
 
-GROUPS = {
+ATLAS_GROUPS = {
     "never": (0, 0),
     "1 to 8": (1, 8),
     "16 to 32": (9, 32),
-    "64 or more": (33, MANY),
+    "64 or more": (33, UNLIMITED),
 }
-SIDES = [((1, MANY), (0, 0)), ((64, MANY), (1, 4)), ((1, 8), (0, 0))]
-ATLAS = _named("atlas", GROUPS, SIDES, {"starts": (), "centres": ()})
+ATLAS_CONTRASTS = [
+    ((1, UNLIMITED), (0, 0)),
+    ((64, UNLIMITED), (1, 4)),
+    ((1, 8), (0, 0)),
+]
+ATLAS_LEVELS = _named(
+    "atlas", ATLAS_GROUPS, ATLAS_CONTRASTS, {"starts": (), "centres": ()}
+)
 
 
-def of(dataset: str, table: pd.DataFrame) -> Levels:
+def levels_of_dataset(dataset: str, table: pd.DataFrame) -> ExposureLevels:
     """Return the levels of a data set: those of the atlas, or some that its counts suggest."""
     # Facts of count 0 are apart; others are cut into groups of much the same size.
     counts, first = table.drop_duplicates("item")["exposures"].dropna(), (0, 0)
@@ -91,14 +103,14 @@ def of(dataset: str, table: pd.DataFrame) -> Levels:
     if "stand_in" in table:
         middle = int(counts.median()) if len(counts) else 0
         low, high = (int(q) for q in counts.quantile([1 / 3, 2 / 3]).fillna(0))
-        groups = {"rare": (0, middle), "frequent": (middle + 1, MANY)}
+        groups = {"rare": (0, middle), "frequent": (middle + 1, UNLIMITED)}
         contrasts = [(groups["frequent"], groups["rare"])]
-        contrasts += [((high + 1, MANY), (0, low)), ((low + 1, high), (0, low))]
+        contrasts += [((high + 1, UNLIMITED), (0, low)), ((low + 1, high), (0, low))]
         return _named("frequency", groups, contrasts, points, stand_in=STAND_IN)
     if dataset == "atlas":
-        return ATLAS
+        return ATLAS_LEVELS
     thirds = _ranges(counts, 3)
-    low, high = (thirds[0], thirds[-1]) if thirds else (NONE, NONE)
+    low, high = (thirds[0], thirds[-1]) if thirds else (EMPTY_RANGE, EMPTY_RANGE)
     several = len(thirds) > 1
     words = {"often": _times(*high) if several else "often"}
     words |= {"seldom": _times(*low) if thirds else "seldom"}
@@ -110,30 +122,30 @@ def of(dataset: str, table: pd.DataFrame) -> Levels:
         _times(*ends).replace(" times", ""): ends for ends in thirds
     }
     contrasts = [
-        ((1, MANY), first),
-        (high, low) if several else (NONE, NONE),
+        ((1, UNLIMITED), first),
+        (high, low) if several else (EMPTY_RANGE, EMPTY_RANGE),
         (low, first),
     ]
     return _named("counts", groups, contrasts, points, **words)
 
 
-def _ranges(counts: pd.Series, most: int) -> list[Range]:
-    """Cut counts above 0 into at most `most` groups, each of them of `LEAST` facts or more."""
+def _ranges(counts: pd.Series, most: int) -> list[CountRange]:
+    """Cut counts above 0 into at most `most` groups, each of them of `FEWEST_FACTS` facts or more."""
     sizes = counts[counts > 0].value_counts().sort_index()
-    least = max(LEAST, sizes.sum() / most)
+    least = max(FEWEST_FACTS, sizes.sum() / most)
     starts, size = [], least
     for count, facts in sizes.items():
         if size >= least:
             starts.append(int(count))
             size = 0
         size += facts
-    if size < LEAST and len(starts) > 1:
+    if size < FEWEST_FACTS and len(starts) > 1:
         starts.pop()
-    return [(low, high - 1) for low, high in pairwise([*starts, MANY])]
+    return [(low, high - 1) for low, high in pairwise([*starts, UNLIMITED])]
 
 
 def _times(low: int, high: float) -> str:
     """Write a range of counts."""
-    if low < high < MANY:
+    if low < high < UNLIMITED:
         return f"{low:,} to {high:,} times"
-    return ("once" if low == 1 else f"{low:,} times") + " or more" * (high == MANY)
+    return ("once" if low == 1 else f"{low:,} times") + " or more" * (high == UNLIMITED)

@@ -13,13 +13,13 @@ from helpers import UserError, models
 from helpers.models import LanguageModel
 from helpers.probing.generation import generate
 from helpers.probing.scoring import score
-from helpers.prompts.prompt_texts import TEXTS
+from helpers.prompts.prompt_texts import PROMPT_TEXTS
 
 VERDICTS = (" yes", " no")
 _BLOCK = 20  # questions judged in one prompt
 
 
-def load(name: str, **settings) -> LanguageModel:
+def load_judge(name: str, **settings) -> LanguageModel:
     """Load a judge as `helpers.models.load` does; a mistake says that it is the judge's."""
     try:
         return models.load(name, **settings)
@@ -27,7 +27,7 @@ def load(name: str, **settings) -> LanguageModel:
         raise UserError(f"The judge does not load: {error}") from error
 
 
-def same_meaning(
+def judge_same_meaning(
     judge: LanguageModel, marked: pd.DataFrame, cache: str | Path | None = None
 ) -> pd.Series:
     """Ask a judge of each wrong response about seen knowledge whether it means the same."""
@@ -35,7 +35,7 @@ def same_meaning(
     if not len(rows):
         return pd.Series(dtype=bool)
     prompts = [
-        matches(question, answers, text)
+        same_meaning_prompt(question, answers, text)
         for question, answers, text in zip(
             rows["question"], rows["answers"], rows["text"]
         )
@@ -53,13 +53,13 @@ def same_meaning(
     return pd.Series(yes > no, index=rows.index)
 
 
-def matches(question: str, answers: Sequence[str], reply: str) -> str:
+def same_meaning_prompt(question: str, answers: Sequence[str], reply: str) -> str:
     """Return the prompt that asks whether a reply means the same as an accepted answer."""
     asked = f"QUESTION: {question}\nACCEPTED: {' | '.join(answers)}\nREPLY: {reply.strip()}\nSAME:"
-    return TEXTS["matches"] + asked
+    return PROMPT_TEXTS["matches"] + asked
 
 
-def changes_with_time(
+def judge_of_changing_answers(
     judge: LanguageModel, cache: str | Path | None = None
 ) -> Callable[[Sequence[str]], list[bool]]:
     """Return what asks a judge which questions' answers change every year, for `seen_qa`."""
@@ -71,7 +71,7 @@ def changes_with_time(
         listed = [
             "".join(f"{n}. {text}\n" for n, text in enumerate(b, 1)) for b in blocks
         ]
-        prompts = [f"{TEXTS['changing']}{lines}Index:\n" for lines in listed]
+        prompts = [f"{PROMPT_TEXTS['changing']}{lines}Index:\n" for lines in listed]
         texts = generate(
             judge, prompts, max_new_tokens=80, cache=cache, progress=False
         )["text"]
@@ -85,7 +85,7 @@ def changes_with_time(
     return ask
 
 
-def distractors(
+def write_distractors(
     judge: LanguageModel,
     responses: pd.DataFrame,
     n: int = 20,
@@ -93,7 +93,7 @@ def distractors(
 ) -> list[list[str]]:
     """Let a model write up to n wrong answers that look like each response."""
     rows = zip(responses["question"], responses["text"])
-    head = TEXTS["distractors"].format(n=n)
+    head = PROMPT_TEXTS["distractors"].format(n=n)
     prompts = [
         f"{head}QUESTION: {asked}\nANSWER: {text.strip()}\nWRONG:"
         for asked, text in rows

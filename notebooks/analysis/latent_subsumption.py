@@ -18,7 +18,7 @@ from notebooks.kit import runs_against_papers
 from notebooks.kit.plots import result_tables
 
 
-def beyond_chance(values: np.ndarray) -> np.ndarray:
+def subsumption_beyond_chance(values: np.ndarray) -> np.ndarray:
     r"""Compute how far the subsumption rate exceeds that of knowledge unrelated within relations.
 
     .. math:: \eta - \frac{\sum_r n_r a_r b_r}{\sum_r n_r a_r}
@@ -26,7 +26,7 @@ def beyond_chance(values: np.ndarray) -> np.ndarray:
     Both know one and the same of two facts, where chance would have them share half of
     one:
 
-    >>> float(beyond_chance(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])))
+    >>> float(subsumption_beyond_chance(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])))
     0.5
     """
     first, second, relation = np.moveaxis(values, -1, 0)
@@ -39,15 +39,15 @@ def beyond_chance(values: np.ndarray) -> np.ndarray:
             / np.maximum(here.sum(-1), 1)
         )
     with np.errstate(invalid="ignore", divide="ignore"):
-        return subsumption.overlap(values) - shared / first.sum(-1)
+        return subsumption.subsumption_statistic(values) - shared / first.sum(-1)
 
 
-def least_rate(small: float, large: float) -> float:
+def least_subsumption_rate(small: float, large: float) -> float:
     """Compute the least subsumption rate that two accuracies allow: max(0, a + b - 1) / a."""
     return max(0.0, small + large - 1) / small if small > 0 else float("nan")
 
 
-def known_by(
+def facts_known_by_each_model(
     lm: LanguageModel,
     scores: pd.DataFrame,
     settings: Mapping[str, Any],
@@ -56,8 +56,8 @@ def known_by(
 ) -> tuple[pd.DataFrame, tuple[str, str]]:
     """Return what models know, by size: this, finished runs', bundled ones; smallest, largest."""
     who = lm.name.rstrip("/").rpartition("/")[2]
-    dataset = datasets.source(settings["dataset"])["name"]
-    known, sizes = runs_against_papers.by_fact(
+    dataset = datasets.source_record(settings["dataset"])["name"]
+    known, sizes = runs_against_papers.measure_by_fact_and_model(
         "latent_knowledge", dataset, "right", folder
     )
     mine = scores.set_index("item")["right"]
@@ -67,8 +67,11 @@ def known_by(
         .assign(**{who: mine})
     )
     sizes[who] = lm.n_parameters or math.inf
-    siblings = settings["siblings"] and datasets.training(settings["model"]) is not None
-    for name in models.bundled() if siblings and dataset == "atlas" else []:
+    siblings = (
+        settings["siblings"]
+        and datasets.training_exposure(settings["model"]) is not None
+    )
+    for name in models.bundled_models() if siblings and dataset == "atlas" else []:
         if name not in known:
             other = models.load(name)
             known[name] = study.facts(ask(other)).set_index("item")["right"]
@@ -77,7 +80,7 @@ def known_by(
     return known, (min(known, key=sizes.__getitem__), max(known, key=sizes.__getitem__))
 
 
-def shared(
+def subsumption_of_pair(
     known: pd.DataFrame, scores: pd.DataFrame, pair: Sequence[str], **draws: int
 ) -> tuple:
     """Estimate how far one model holds another's facts beyond chance; the rates in words."""
@@ -85,23 +88,29 @@ def shared(
     codes = pd.factorize(relations)[0]
     rows = known[list(pair)].assign(relation=codes).to_numpy(dtype=float)
     rows = rows[: len(rows) * (pair[0] != pair[1])]
-    found = stats.bootstrap(rows, beyond_chance, codes[: len(rows)], **draws)
-    rate = float(subsumption.overlap(rows)) if len(rows) else float("nan")
+    found = stats.bootstrap(
+        rows, subsumption_beyond_chance, codes[: len(rows)], **draws
+    )
+    rate = float(subsumption.subsumption_statistic(rows)) if len(rows) else float("nan")
     written = {"rate": rate, "chance": rate - found.estimate}
     return found, {
         name: result_tables.interval(value, digits=2) for name, value in written.items()
     }
 
 
-def by_pairs(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.DataFrame:
+def subsumption_by_model_pair(
+    known: pd.DataFrame, scores: pd.DataFrame, **draws: int
+) -> pd.DataFrame:
     """Tabulate the subsumption rate of each two models, its bounds, and what the larger gains."""
     rows = []
     strata = known.index.map(scores.set_index("item")["relation"])
     for small, large in combinations(known, 2):
         two = known[[small, large]]
-        eta = stats.bootstrap(two, subsumption.overlap, strata, **draws)
-        least = result_tables.interval(least_rate(*two.mean()), digits=2)
-        chance = shared(known, scores, (small, large), **draws)[1]["chance"]
+        eta = stats.bootstrap(two, subsumption.subsumption_statistic, strata, **draws)
+        least = result_tables.interval(least_subsumption_rate(*two.mean()), digits=2)
+        chance = subsumption_of_pair(known, scores, (small, large), **draws)[1][
+            "chance"
+        ]
         gain = stats.paired_difference(two[large], two[small], strata=strata, **draws)
         gained = result_tables.interval(*gain[:3], digits=1, scale=100)
         one, other = (
@@ -129,7 +138,9 @@ def by_pairs(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.Data
     return pd.DataFrame(rows, columns=[*names, "exact p"]).set_index("smaller, larger")
 
 
-def board(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.DataFrame:
+def accuracy_by_model(
+    known: pd.DataFrame, scores: pd.DataFrame, **draws: int
+) -> pd.DataFrame:
     """Return the accuracy of each model, by its size."""
     strata = known.index.map(scores.set_index("item")["relation"])
     found = [stats.bootstrap(known[name], strata=strata, **draws) for name in known]

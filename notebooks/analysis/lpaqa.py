@@ -14,16 +14,18 @@ from helpers import UserError
 from helpers.io import files
 
 # Folder of a source, its kind in the IC-LKE paper, and the ending of its files.
-SOURCES = {"manual_paraphrase": ("HGP", ".txt"), "mine": ("MMP", ".jsonl")}
-SOURCES |= {"paraphrase": ("", ".jsonl")}
+PROMPT_SOURCES = {"manual_paraphrase": ("HGP", ".txt"), "mine": ("MMP", ".jsonl")}
+PROMPT_SOURCES |= {"paraphrase": ("", ".jsonl")}
 
 
-def read(path: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
+def read_lpaqa_prompts(
+    path: str | Path, relations: Sequence[str] | None = None
+) -> pd.DataFrame:
     """Read the prompts of a copy of LPAQA, the folder of the repository or its ``prompt``."""
     folder = Path(path).expanduser()
     folder = folder / "prompt" if (folder / "prompt").is_dir() else folder
     rows = []
-    for source, (kind, ending) in SOURCES.items():
+    for source, (kind, ending) in PROMPT_SOURCES.items():
         for file in sorted((folder / source).glob(f"P*{ending}")):
             if relations is None or file.stem in relations:
                 rows += [(file.stem, source, kind, *line) for line in _lines(file)]
@@ -34,10 +36,10 @@ def read(path: str | Path, relations: Sequence[str] | None = None) -> pd.DataFra
     return pd.DataFrame(rows, columns=columns)
 
 
-def usable(template: str) -> bool:
+def ends_with_object(template: str) -> bool:
     """Tell whether the object stands last, after the subject, but for punctuation.
 
-    >>> usable("[X] is in [Y] ."), usable("[Y] league [X] ."), usable("[X] is [Y] citizen .")
+    >>> ends_with_object("[X] is in [Y] ."), ends_with_object("[Y] league [X] ."), ends_with_object("[X] is [Y] citizen .")
     (True, False, False)
     """
     head, slot, tail = template.partition("[Y]")
@@ -46,7 +48,9 @@ def usable(template: str) -> bool:
     )
 
 
-def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
+def best_templates_and_skipped_count(
+    prompts: pd.DataFrame, n: int = 3
+) -> tuple[pd.DataFrame, int]:
     """Choose the best `n` prompts of each kind and relation, and count those not usable."""
     asked, by = prompts[prompts["kind"] != ""], ["relation", "kind"]
     good = asked[asked["usable"]].sort_values("weight", ascending=False, kind="stable")
@@ -58,13 +62,17 @@ def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
 
 
 def _lines(file: Path) -> list[tuple[str, float, bool]]:
-    with files.understood(file):
+    with files.reraise_as_malformed_file(file):
         if file.suffix == ".txt":
-            told = [(line.strip(), "nan") for line in files.lines(file) if line.strip()]
+            told = [
+                (line.strip(), "nan") for line in files.read_lines(file) if line.strip()
+            ]
         else:
             told = [
-                (value["template"], value["weight"]) for value in files.json_lines(file)
+                (value["template"], value["weight"])
+                for value in files.read_json_lines(file)
             ]
         return [
-            (template, float(weight), usable(template)) for template, weight in told
+            (template, float(weight), ends_with_object(template))
+            for template, weight in told
         ]

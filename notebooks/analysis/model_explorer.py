@@ -14,33 +14,33 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import HTML
 
-from notebooks.analysis.real_models import family_scatter
+from notebooks.analysis.real_models import draw_models_by_family
 from notebooks.kit.plots import result_tables
 from notebooks.kit.plots.style import family_colour
 
-HERE = Path(__file__).parent
-NAME = "real_models"  # of the exports
-AXES = (
+EXPLORER_FOLDER = Path(__file__).parent
+EXPORT_NAME = "real_models"  # of the exports
+FIRST_AXES = (
     "knowledge bases: NCCR, zero-shot",
     "IC-LKE: accuracy",
 )  # at first, across and up
-AMBIGUITY, BINARY = (
+AMBIGUITY_ENDING, BINARY_ENDING = (
     " ambiguity",
     " binary ambiguity",
 )  # how measures of multiplicity end
-CHANGES = {
+CHANGE_COLOURS = {
     "the answer never changes": "#8d99a6",
     "the answer changes, its mark does not": "#56b4e9",
     "the mark changes": "#d55e00",
 }
-YOURS, MINE = "your runs", "your run"
-GROUND = "var(--pst-color-background, #fff)"  # follows the page's theme
-GAP = 1.2  # from one benchmark's bars to the next, in bars
+YOUR_RUNS_LABEL, YOUR_RUN_LABEL = "your runs", "your run"
+BACKGROUND_COLOUR = "var(--pst-color-background, #fff)"  # follows the page's theme
+BENCHMARK_GAP = 1.2  # from one benchmark's bars to the next, in bars
 
-Row = dict[str, Any]
+JsonRow = dict[str, Any]
 
 
-def show(
+def render_explorer(
     table: pd.DataFrame,
     measures: pd.DataFrame,
     relations: pd.DataFrame | None = None,
@@ -51,10 +51,11 @@ def show(
     measures = measures[measures.index.isin(table.columns)]
     keys = {name: f"m{place}" for place, name in enumerate(measures.index)}
     first = [
-        name if name in keys else list(keys)[place] for place, name in enumerate(AXES)
+        name if name in keys else list(keys)[place]
+        for place, name in enumerate(FIRST_AXES)
     ]
     if folder is not None:
-        result_tables.export(table, NAME, folder)
+        result_tables.export_table(table, EXPORT_NAME, folder)
     rows = [_model(str(model), row, keys) for model, row in table.iterrows()]
     own, apart = _runs(runs, keys, taken=set(table.index))
     cells, lines, columns, others = _relations(relations, table.index)
@@ -71,7 +72,7 @@ def show(
     sizes = sorted({row["billion"] for row in rows if row["billion"] is not None})
     families = Counter(row["family"] for row in rows)
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
+        loader=jinja2.FileSystemLoader(EXPLORER_FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
     )
@@ -88,11 +89,11 @@ def show(
             (name, family_colour(name), count) for name, count in families.items()
         ],
         placed=bool(own or apart),
-        changes=CHANGES,
+        changes=CHANGE_COLOURS,
         benchmarks=[
             (head["benchmark"], head["benchmark"]) for head in data["benchmarks"]
         ],
-        name=NAME,
+        name=EXPORT_NAME,
         n_models=len(table),
         n_measures=len(measures),
         csv=f"data:text/csv;charset=utf-8,{quote(table.rename_axis('model').to_csv())}",
@@ -102,9 +103,11 @@ def show(
     return HTML(page)
 
 
-def _views(state: Row, data: Row, others: list[str]) -> dict[str, Row]:
+def _views(state: JsonRow, data: JsonRow, others: list[str]) -> dict[str, JsonRow]:
     """Return the views of the data there are, their parameters set."""
-    stored = json.loads((HERE / "model_explorer.json").read_text(encoding="utf-8"))
+    stored = json.loads(
+        (EXPLORER_FOLDER / "model_explorer.json").read_text(encoding="utf-8")
+    )
     views = {
         name: {"config": stored["config"], **view}
         for name, view in stored["views"].items()
@@ -129,7 +132,7 @@ def _views(state: Row, data: Row, others: list[str]) -> dict[str, Row]:
     }
 
 
-def _model(model: str, row: pd.Series, keys: dict[str, str]) -> Row:
+def _model(model: str, row: pd.Series, keys: dict[str, str]) -> JsonRow:
     """Return the row of a model; numbers that a paper does not print are left out."""
     family, billion, kind = row["family"], row["billion"], row["kind"]
     size = "size not known" if pd.isna(billion) else f"{billion:g} billion"
@@ -142,21 +145,21 @@ def _model(model: str, row: pd.Series, keys: dict[str, str]) -> Row:
 
 def _runs(
     runs: pd.DataFrame | None, keys: dict[str, str], taken: set[str]
-) -> tuple[list[Row], list[Row]]:
+) -> tuple[list[JsonRow], list[JsonRow]]:
     """Return the runs on the papers' questions, a row per model, and the numbers of the others."""
     own, apart = {}, []
     rows = pd.DataFrame(columns=["measure", "n"]) if runs is None else runs
     for run in rows[rows["measure"].isin(keys)].sort_values("n").to_dict("records"):
         key, name, value = keys[run["measure"]], str(run["label"]), float(run["value"])
-        origin = run["origin"] if pd.notna(run.get("origin")) else MINE
+        origin = run["origin"] if pd.notna(run.get("origin")) else YOUR_RUN_LABEL
         name = f"{name} ({origin})" if name in taken else name
         ends = {end: float(run[end]) for end in ("low", "high") if pd.notna(run[end])}
         about = f"{origin}, n = {run['n']:,}, {run['dataset']}"
         if run["same_questions"]:
             mine = {
                 "family": f"{origin}s",
-                "kind": YOURS,
-                "colour": GROUND,
+                "kind": YOUR_RUNS_LABEL,
+                "colour": BACKGROUND_COLOUR,
                 "run": True,
             }
             row = own.setdefault(name, {"model": name, "about": about, **mine})
@@ -177,7 +180,7 @@ def _runs(
 
 def _relations(
     table: pd.DataFrame | None, models: pd.Index
-) -> tuple[dict[str, list[Row]], list[str], list[str], list[str]]:
+) -> tuple[dict[str, list[JsonRow]], list[str], list[str], list[str]]:
     """Return the cells of the models and those beside them; rows, columns, and those beside."""
     if table is None or table.empty:
         return {"relations": [], "beside": []}, [], [], []
@@ -200,19 +203,27 @@ def _relations(
     return found, list(hardest.index), columns, others
 
 
-def _changes(table: pd.DataFrame, measures: pd.DataFrame) -> dict[str, list[Row]]:
+def _changes(table: pd.DataFrame, measures: pd.DataFrame) -> dict[str, list[JsonRow]]:
     """Return the shares of questions whose answer never changes, changes, changes its mark."""
     stems = [
-        name.removesuffix(BINARY) for name in measures.index if name.endswith(BINARY)
+        name.removesuffix(BINARY_ENDING)
+        for name in measures.index
+        if name.endswith(BINARY_ENDING)
     ]
     parts, heads = [], []
     for place, stem in enumerate(stems):
-        heads.append({"benchmark": stem.rpartition(": ")[2], "place": place * GAP})
-        both = table[[stem + AMBIGUITY, stem + BINARY]].astype(float).dropna()
+        heads.append(
+            {"benchmark": stem.rpartition(": ")[2], "place": place * BENCHMARK_GAP}
+        )
+        both = (
+            table[[stem + AMBIGUITY_ENDING, stem + BINARY_ENDING]]
+            .astype(float)
+            .dropna()
+        )
         for model, any_change, mark in both.itertuples():
             head = {"model": str(model), **heads[-1]}
             ends = [round(end, 6) for end in (0, 1 - any_change, 1 - mark, 1)]
-            for kind, low, high in zip(CHANGES, ends, ends[1:]):
+            for kind, low, high in zip(CHANGE_COLOURS, ends, ends[1:]):
                 parts.append(head | {"kind": kind, "low": low, "high": high})
     return {"changes": parts, "benchmarks": heads}
 
@@ -230,7 +241,7 @@ def _grouped(
 def _still(table: pd.DataFrame, x: str, y: str) -> dict[str, str]:
     """Return the figure of the first two measures, for where no script runs, and its words."""
     pairs, image = table[[x, y]].astype(float).dropna(), io.BytesIO()
-    figure = family_scatter(table, x, y).figure
+    figure = draw_models_by_family(table, x, y).figure
     figure.savefig(image, format="png")
     plt.close(figure)
     rank = pairs.corr("spearman").iloc[0, 1]
@@ -245,4 +256,4 @@ def _listing(table: pd.DataFrame, measures: pd.DataFrame, first: list[str]) -> s
     part = table[["family", "billion", "kind", "released", *shown]].rename_axis("model")
     part["billion"] = part["billion"].map("{:g}".format, na_action="ignore")
     words = f"{len(part)} models, {len(shown)} of {len(measures)} measures; – is not printed."
-    return result_tables.styled(part, NAME, words, sortable=True).to_html()
+    return result_tables.styled_table(part, EXPORT_NAME, words, sortable=True).to_html()

@@ -11,16 +11,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from helpers import datasets, probing, prompts, stats
-from helpers.datasets.exposure import WEIGHTS
+from helpers.datasets.exposure import BUNDLED_MODELS_FOLDER
 from helpers.metrics import accuracy, anchors, monitor, roc_curve
 from helpers.models import LanguageModel
 from helpers.probing import attribution, format_choice
 from notebooks.kit import plots, published, runs_against_papers
 from notebooks.kit.plots import result_tables, shared_figures
 
-OFTEN = 32  # times that the training text states a fact, as in the chapter on the atlas
-FIGURES = ["anchor", "pfd", "ird", "control_ird", "deviation"]  # of a fact
-SAID = {  # before the question, as the figures label it
+OFTEN_THRESHOLD = (
+    32  # times that the training text states a fact, as in the chapter on the atlas
+)
+FACT_MEASURES = ["anchor", "pfd", "ird", "control_ird", "deviation"]  # of a fact
+CONTEXT_TITLES = {  # before the question, as the figures label it
     "right": "right answer first",
     "none": "nothing first",
     "unrelated": "unrelated word first",
@@ -28,7 +30,9 @@ SAID = {  # before the question, as the figures label it
 }
 
 
-def plainly(facts: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
+def plainly_stated_facts(
+    facts: pd.DataFrame, training: pd.DataFrame | None
+) -> pd.DataFrame:
     """Add exposures where they are known, and keep the facts stated plainly, if any are."""
     if training is None:
         return facts
@@ -36,19 +40,19 @@ def plainly(facts: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
     return facts[facts["plain"]] if facts["plain"].any() else facts
 
 
-def running_example(facts: pd.DataFrame, focus: str = "P17") -> pd.DataFrame:
+def fact_of_running_example(facts: pd.DataFrame, focus: str = "P17") -> pd.DataFrame:
     """Return Lyon's fact of the relation, else its first; of the first relation if it is absent."""
     here = facts[facts["relation"] == focus]
     here = facts if here.empty else here
     return here.iloc[here["subject"].ne("Lyon").argsort(kind="stable")].head(1)
 
 
-def three_facts(
+def three_example_facts(
     dataset: str, focus: str, facts: pd.DataFrame, training: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Return Lyon, else the first of a relation, one in the middle, and the one read least."""
     relation = focus if focus in set(facts["relation"]) else facts["relation"].iloc[0]
-    close = plainly(datasets.load(dataset, [relation]), training)
+    close = plainly_stated_facts(datasets.load(dataset, [relation]), training)
     if "exposures" in close:
         close = close.sort_values("exposures", ascending=False, kind="stable")
     close = close.iloc[close["subject"].ne("Lyon").argsort(kind="stable")]
@@ -57,25 +61,27 @@ def three_facts(
     )
 
 
-def notes(
+def notes_on_facts_and_prompts(
     lm: LanguageModel,
     settings: Mapping[str, Any],
     frames: pd.DataFrame,
     tried: pd.DataFrame,
 ) -> str:
     """Say what a reader should know of the facts, the frames and the prompt format."""
-    said = datasets.notes(settings["dataset"], settings["relations"])
+    said = datasets.notes_on_facts(settings["dataset"], settings["relations"])
     most = frames.query("kind == 'qa'")["relation"].value_counts().max()
     if settings["n_frames"] > most:
         said.append(f"There are {most} question frames, not {settings['n_frames']}.")
     if lm.prompt_format != "bare":
         said.append(f"Prompt format {lm.prompt_format}, not the paper's bare question.")
     if len(tried):
-        said.append(format_choice.sentence(lm, tried))
+        said.append(format_choice.chosen_format_sentence(lm, tried))
     return "".join(f"{line}\n" for line in said)
 
 
-def trained_with_hints(model: str, weights: Path = WEIGHTS) -> str:
+def sentence_on_hints_in_training(
+    model: str, weights: Path = BUNDLED_MODELS_FOLDER
+) -> str:
     """Say how many documents of a model's training text put a word first; "" if it is not known."""
     report = weights / model / "training.json"
     if not model or not report.is_file():
@@ -90,7 +96,9 @@ def trained_with_hints(model: str, weights: Path = WEIGHTS) -> str:
     )
 
 
-def told(table: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
+def facts_of_known_exposure(
+    table: pd.DataFrame, training: pd.DataFrame | None
+) -> pd.DataFrame:
     """Add exposures, and keep the facts stated plainly: none where the training is not known."""
     if training is None:
         return table.head(0).assign(exposures=0)
@@ -98,7 +106,7 @@ def told(table: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
     return table[table["plain"].eq(True)]
 
 
-def by_exposure(
+def means_by_exposure(
     table: pd.DataFrame,
     titles: Mapping[str, str],
     training: pd.DataFrame | None,
@@ -107,48 +115,56 @@ def by_exposure(
     """Average columns by how often the training text states a fact; over all where unknown."""
     means = {title: ([name], stats.mean) for name, title in titles.items()}
     if training is None:
-        return stats.intervals(table, means, **draws).query("relation == 'all'")
-    rows = stats.intervals(told(table, training), means, by="exposures", **draws)
+        return stats.intervals_by_group(table, means, **draws).query(
+            "relation == 'all'"
+        )
+    rows = stats.intervals_by_group(
+        facts_of_known_exposure(table, training), means, by="exposures", **draws
+    )
     return rows.query("exposures not in ['all', 'mean']").astype({"exposures": int})
 
 
-def curves(
+def draw_means_by_exposure(
     rows: pd.DataFrame, ylabel: str, share: bool = True, points: bool = True
 ) -> Axes:
-    """Draw what :func:`by_exposure` returns: curves, or dots where exposures are not known."""
+    """Draw what :func:`means_by_exposure` returns: curves, or dots where exposures are not known."""
     if "exposures" not in rows:
-        return shared_figures.dots(rows, "measure", xlabel=ylabel, share=share)
+        return shared_figures.dot_plot(rows, "measure", xlabel=ylabel, share=share)
     words = {
         "xlabel": "times the training text states the fact",
         "ylabel": ylabel,
         "share": share,
     }
-    return shared_figures.curves(
+    return shared_figures.curve_plot(
         rows, "exposures", "measure", axis="doublings", points=points, **words
     )
 
 
-def control_and_accuracies(
+def control_ird_and_accuracies(
     both: pd.DataFrame, marks: pd.DataFrame, grid: pd.DataFrame, **draws: Any
 ) -> pd.DataFrame:
     """Estimate the control IRD, and accuracies over MONITOR's prompts and over the combinations."""
     found = [
-        stats.intervals(both, {"control_ird": (["control_ird"], stats.mean)}, **draws)
+        stats.intervals_by_group(
+            both, {"control_ird": (["control_ird"], stats.mean)}, **draws
+        )
     ]
-    asked = accuracy.by_fact(marks[marks["context"].isin(["none", "wrong"])])
+    asked = accuracy.marks_by_fact_and_prompt(
+        marks[marks["context"].isin(["none", "wrong"])]
+    )
     ways = ("average", "maximum", "minimum", "base", "deviation")
     for prefix, table in (("", asked), ("grid ", grid)):
-        columns, take = list(table.columns[2:]), accuracy.over_prompts
+        columns, take = list(table.columns[2:]), accuracy.accuracy_over_prompts
         over = {f"{prefix}{how}": (columns, partial(take, how=how)) for how in ways}
         over.pop("grid base", None)
-        rates = stats.intervals(table, over, centred=True, **draws)
+        rates = stats.intervals_by_group(table, over, centred=True, **draws)
         found.append(
             rates.assign(low=rates["low"].clip(0, 1), high=rates["high"].clip(0, 1))
         )
     return pd.concat(found, ignore_index=True)
 
 
-def relations(measured: pd.DataFrame) -> pd.DataFrame:
+def estimates_by_relation(measured: pd.DataFrame) -> pd.DataFrame:
     """Return estimates, a row a relation and a column a measure."""
     wide = measured.pivot_table(
         "estimate", "relation", "measure", dropna=False, sort=False
@@ -156,9 +172,9 @@ def relations(measured: pd.DataFrame) -> pd.DataFrame:
     return wide.drop(index=["all", "mean"], errors="ignore")
 
 
-def labelled(rows: pd.DataFrame, dataset: str) -> pd.DataFrame:
+def rows_with_relation_labels(rows: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """Name the relations of rows, and sort them from the lowest estimate."""
-    labels = datasets.relations(dataset).set_index("relation")["label"]
+    labels = datasets.relation_table(dataset).set_index("relation")["label"]
     named = (
         rows["relation"]
         .map(labels)
@@ -168,8 +184,8 @@ def labelled(rows: pd.DataFrame, dataset: str) -> pd.DataFrame:
     return rows.assign(label=named).sort_values("estimate")
 
 
-def metrics(
-    measured: pd.DataFrame, scores: pd.DataFrame, columns: Sequence[str] = FIGURES
+def metrics_to_save(
+    measured: pd.DataFrame, scores: pd.DataFrame, columns: Sequence[str] = FACT_MEASURES
 ) -> pd.DataFrame:
     """Return all measures of a run, of its relations, and of each fact."""
     levels = measured["relation"].map({"all": "run", "mean": "mean of relations"})
@@ -180,10 +196,10 @@ def metrics(
     return pd.concat([measured, each.assign(level="fact", n=1)], ignore_index=True)
 
 
-def shortened(said: pd.DataFrame) -> pd.DataFrame:
+def prompts_without_common_start(said: pd.DataFrame) -> pd.DataFrame:
     r"""Leave out of prompts the lines with which all of them begin, such as shots.
 
-    >>> list(shortened(pd.DataFrame({"prompt": ["1 A: 1\n2", "1 A: 1\n3"]}))["prompt"])
+    >>> list(prompts_without_common_start(pd.DataFrame({"prompt": ["1 A: 1\n2", "1 A: 1\n3"]}))["prompt"])
     ['… 2', '… 3']
     """
     first, last = min(said["prompt"]), max(said["prompt"])
@@ -192,7 +208,7 @@ def shortened(said: pd.DataFrame) -> pd.DataFrame:
     return said.assign(prompt="… " + said["prompt"].str[line:]) if line else said
 
 
-def wordings(
+def right_answers_by_wording_kind(
     lm: LanguageModel,
     three: pd.DataFrame,
     dataset: str,
@@ -210,28 +226,32 @@ def wordings(
     facts = datasets.load(
         dataset, relation, n=settings["n_focus"], seed=settings["seed"]
     )
-    facts, frames = plainly(facts, training), datasets.frames(dataset, relation)
+    facts, frames = (
+        plainly_stated_facts(facts, training),
+        datasets.prompt_frames(dataset, relation),
+    )
     ask = partial(probing.generate, lm, cache=cache)
-    said = ask(wrap(prompts.questions(facts, frames, n_frames=n_frames)))
+    said = ask(wrap(prompts.question_probes(facts, frames, n_frames=n_frames)))
     asked = {"QA": accuracy.mark_texts(said, rule=match)}
     kinds = set(frames.loc[frames["relation"].isin(facts["relation"]), "kind"])
     if "wp" in kinds:
-        gaps = ask(prompts.questions(facts, frames, "wp", n_frames=n_frames))
+        gaps = ask(prompts.question_probes(facts, frames, "wp", n_frames=n_frames))
         asked["WP"] = accuracy.mark_texts(gaps, rule="starts_with")
     if "fc" in kinds:
-        checks = prompts.fact_checks(facts, frames, n_frames)
+        checks = prompts.fact_check_probes(facts, frames, n_frames)
         verdicts = accuracy.mark_choices(probing.score(lm, checks, cache=cache))
         asked |= {"FC-pos": verdicts.query("context == 'right'")}
         asked |= {"FC-neg": verdicts.query("context == 'wrong'")}
     return {
-        kind: accuracy.by_fact(rows, prompt="frame") for kind, rows in asked.items()
+        kind: accuracy.marks_by_fact_and_prompt(rows, prompt="frame")
+        for kind, rows in asked.items()
     }
 
 
-def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
+def draw_attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
     """Draw what each token of a prompt adds to each token of a misled answer (their Figure 6)."""
     if misled.empty or not lm.at_hand:
-        return plots.empty(
+        return plots.empty_panel(
             None, "No answer repeats the wrong word, or attribution is turned off."
         )
     prompt, text, heard = misled[["prompt", "text", "heard"]].iloc[0]
@@ -239,7 +259,7 @@ def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
         heard.casefold()
     )  # what is said after the word takes long
     word = text[: at + len(heard)] if at >= 0 else text
-    gradients = attribution.attribute_well(lm, prompt, word)
+    gradients = attribution.attribute_until_converged(lm, prompt, word)
     wide = gradients.pivot_table("score", "position", "step")
     names = gradients.drop_duplicates("position").set_index("position")["token"]
     said = gradients.drop_duplicates("step").set_index("step")["step_token"]
@@ -259,7 +279,7 @@ def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
     return ax
 
 
-def spread_at_equal_accuracy(relations: pd.DataFrame) -> stats.Correlation:
+def correlation_at_equal_accuracy(relations: pd.DataFrame) -> stats.Correlation:
     """Correlate the first column with the last, the middle one held fixed (n less by one)."""
     rows = relations.dropna().to_numpy(dtype=float)
     if len(rows) < 3:
@@ -271,14 +291,16 @@ def spread_at_equal_accuracy(relations: pd.DataFrame) -> stats.Correlation:
     found = stats.correlation(*left.T)
     ends = (np.nan, np.nan)
     if len(rows) > 4 and abs(found.r) < 1:
-        ends = stats.fisher(found.r, len(rows) - 1)
+        ends = stats.fisher_interval(found.r, len(rows) - 1)
     return found._replace(low=ends[0], high=ends[1])
 
 
-def best_and_worst(grid: pd.DataFrame, **draws: Any) -> stats.Interval:
+def gap_of_best_and_worst_prompts(grid: pd.DataFrame, **draws: Any) -> stats.Interval:
     """Compare the best combination with the worst on facts that did not choose them."""
     parts = [rows for _, rows in grid.groupby("relation", sort=False)]
-    gaps = [accuracy.held_out_gaps(rows.iloc[:, 2:].to_numpy()) for rows in parts]
+    gaps = [
+        accuracy.held_out_prompt_gaps(rows.iloc[:, 2:].to_numpy()) for rows in parts
+    ]
     rows = pd.concat([*parts, grid.head(0)])[["relation"]].assign(
         gap=np.hstack([*gaps, []])
     )
@@ -286,14 +308,15 @@ def best_and_worst(grid: pd.DataFrame, **draws: Any) -> stats.Interval:
     return stats.bootstrap(rows["gap"], strata=rows["relation"], **draws)
 
 
-def range_over_weights(
+def monitor_range_over_weights(
     counted: pd.DataFrame, steps: int = 4, **draws: Any
 ) -> stats.Interval:
     """Estimate the range of MONITOR over all weights that sum to one (section 7)."""
     whole = range(steps + 1)
     shares = [(a, b, steps - a - b) for a in whole for b in whole if a + b <= steps]
     roots = [
-        monitor.deviation(counted["pfd"], counted["ird"], share) for share in shares
+        monitor.combined_deviation(counted["pfd"], counted["ird"], share)
+        for share in shares
     ]
     values = np.column_stack([*roots, counted["anchor"] * np.sqrt(steps)])
 
@@ -306,16 +329,22 @@ def range_over_weights(
     return stats.bootstrap(values, spread, counted["relation"], **draws)
 
 
-def closer_than_control(seen: pd.DataFrame, **draws: Any) -> stats.Difference:
+def exposure_correlation_over_control(
+    seen: pd.DataFrame, **draws: Any
+) -> stats.Difference:
     """Estimate how much more closely the deviation follows exposure than the control IRD does."""
     rows = seen.dropna(subset="control_ird")
     sides = [
         rows[[name, "exposures"]] * [-1, 1] for name in ("deviation", "control_ird")
     ]
-    return stats.paired_difference(*sides, stats.spearman, rows["relation"], **draws)
+    return stats.paired_difference(
+        *sides, stats.spearman_correlation, rows["relation"], **draws
+    )
 
 
-def first_readings(truth: pd.DataFrame, **draws: Any) -> tuple[float, ...]:
+def monitor_drop_after_first_readings(
+    truth: pd.DataFrame, **draws: Any
+) -> tuple[float, ...]:
     """Estimate how much lower MONITOR is for facts read once or twice than for unread ones."""
     rows = truth[truth["exposures"] <= 2]
     read = rows["exposures"] > 0
@@ -333,16 +362,20 @@ def first_readings(truth: pd.DataFrame, **draws: Any) -> tuple[float, ...]:
     return stats.bootstrap(columns, fall, read, **draws)
 
 
-def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> stats.Difference:
+def area_of_anchor_less_deviation(
+    truth: pd.DataFrame, **draws: Any
+) -> stats.Difference:
     """Compare areas under the ROC curve of read or unread: by the anchor, by the deviation."""
     read = truth["exposures"] > 0
     one, two = (
         np.column_stack([v, read]) for v in (truth["anchor"], -truth["deviation"])
     )
-    return stats.paired_difference(one, two, roc_curve.area, truth["relation"], **draws)
+    return stats.paired_difference(
+        one, two, roc_curve.area_under_roc_curve, truth["relation"], **draws
+    )
 
 
-def comparisons(
+def comparisons_for_appendix(
     answers: pd.DataFrame,
     scores: pd.DataFrame,
     grid: pd.DataFrame,
@@ -355,12 +388,14 @@ def comparisons(
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield what else is compared: a label, its statistic, and the value of no effect."""
     marks = accuracy.mark_texts(answers, rule=match)
-    echoes = accuracy.mark_echoes(answers, facts, rule=match)
+    echoes = accuracy.mark_echoed_wrong_words(answers, facts, rule=match)
     alone, base = marks["context"] == "none", marks["frame"] == 0
-    table = accuracy.by_fact(marks[base | ~alone], "context").set_index("item")
-    table["repeats"] = accuracy.by_fact(echoes, prompt="context").set_index("item")[
-        "wrong"
-    ]
+    table = accuracy.marks_by_fact_and_prompt(
+        marks[base | ~alone], "context"
+    ).set_index("item")
+    table["repeats"] = accuracy.marks_by_fact_and_prompt(
+        echoes, prompt="context"
+    ).set_index("item")["wrong"]
     of_paper = marks["context"].isin(["none", "wrong"])
     for name, rows in (
         ("base", alone & base),
@@ -400,14 +435,14 @@ def comparisons(
         rows = rows.dropna(subset=[first, second])
         within = {"strata": rows["relation"], **draws}
         yield label, stats.paired_difference(rows[first], rows[second], **within), 0.0
-    yield from losses(table, truth, **draws)
+    yield from comparisons_of_unrelated_word(table, truth, **draws)
     for kind, said in (("FC-pos", "true"), ("FC-neg", "false")):
         if kind in rates:
             judged = stats.bootstrap(rates[kind].dropna(), **draws)
             yield f"{said} statements judged rightly (against a half)", judged, 0.5
     yield (
         "accuracy: best combination, less worst (held out)",
-        best_and_worst(grid, **draws),
+        gap_of_best_and_worst_prompts(grid, **draws),
         0.0,
     )
     counted = scores[scores["counted"]]
@@ -418,9 +453,9 @@ def comparisons(
     more = anchors.known_facts(answers, match, counts="any")[scores["item"]].to_numpy()
     more = int((more & scores["aligned"] & ~scores["counted"]).sum())
     yield "facts that footnote 3 counts, too", (more, np.nan, np.nan, len(scores)), 0.0
-    weights = range_over_weights(counted, **draws)
+    weights = monitor_range_over_weights(counted, **draws)
     yield "range of MONITOR over all weights (against 0.1)", weights, 0.1
-    spread = spread_at_equal_accuracy(relations[["MONITOR", "base", "deviation"]])
+    spread = correlation_at_equal_accuracy(relations[["MONITOR", "base", "deviation"]])
     yield "MONITOR and spread over prompts, base accuracy fixed, r", spread, 0.0
     for prompts_of, name in (
         ("its own prompts", "average"),
@@ -431,16 +466,16 @@ def comparisons(
     seen = truth[truth["counted"]]
     yield (
         "MONITOR: never read, less read once or twice",
-        first_readings(seen, **draws),
+        monitor_drop_after_first_readings(seen, **draws),
         0.0,
     )
-    areas = anchor_or_deviation(seen, **draws)
+    areas = area_of_anchor_less_deviation(seen, **draws)
     yield "area under the curve, read or not: anchor, less deviation", areas, 0.0
     label = "rank correlation of stability and exposure: deviation, less control IRD"
-    yield label, closer_than_control(seen, **draws), 0.0
+    yield label, exposure_correlation_over_control(seen, **draws), 0.0
 
 
-def losses(
+def comparisons_of_unrelated_word(
     table: pd.DataFrame, truth: pd.DataFrame, **draws: Any
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield what an unrelated word loses and gains, and its cost for facts that were read often."""
@@ -452,10 +487,10 @@ def losses(
     ):
         share = np.abs(wrong - part["unrelated"])
         yield label, stats.bootstrap(share, strata=part["relation"], **draws), 0.0
-    often = rows[rows.index.isin(truth.loc[truth["exposures"] >= OFTEN, "item"])]
-    label = (
-        f"accuracy: nothing, less an unrelated word, facts stated {OFTEN} times or more"
-    )
+    often = rows[
+        rows.index.isin(truth.loc[truth["exposures"] >= OFTEN_THRESHOLD, "item"])
+    ]
+    label = f"accuracy: nothing, less an unrelated word, facts stated {OFTEN_THRESHOLD} times or more"
     within = {"strata": often["relation"], **draws}
     yield (
         label,
@@ -464,7 +499,7 @@ def losses(
     )
 
 
-def beside_table_4(
+def measures_beside_paper(
     measured: pd.DataFrame,
     settings: Mapping[str, Any],
     source: Mapping[str, Any],
@@ -477,16 +512,24 @@ def beside_table_4(
     for name, how in (("avg", "average"), ("max", "maximum"), ("min", "minimum")):
         ours[name] = 100 * mean[f"grid {how}"]
     asked = {"dataset": source, "parameters": settings, "model": {}}
-    other = bool(runs_against_papers.why("monitor", asked, len(relations(measured))))
-    means = published.load("monitor_table10").mean()
-    paper = published.load("monitor_table4").assign(MONITOR=means)
-    return result_tables.beside(ours, paper, who, other_questions=other)
+    other = bool(
+        runs_against_papers.differences_from_paper(
+            "monitor", asked, len(estimates_by_relation(measured))
+        )
+    )
+    means = published.load_published_table("monitor_table10").mean()
+    paper = published.load_published_table("monitor_table4").assign(MONITOR=means)
+    return result_tables.our_row_above_published_table(
+        ours, paper, who, other_questions=other
+    )
 
 
-def by_relation(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+def measures_by_relation(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Lay out all measures by relation, with the share of facts that count."""
     names = {name: name for name in measured["measure"].unique()}
-    wide = result_tables.wide(measured, names | {"deviation": "accuracy deviation"})
+    wide = result_tables.wide_interval_table(
+        measured, names | {"deviation": "accuracy deviation"}
+    )
     covered = (
         scores.groupby("relation")["counted"]
         .mean()

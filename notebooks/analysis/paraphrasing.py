@@ -7,10 +7,10 @@ import torch
 from helpers import UserError
 from helpers.models import Local
 
-PREFIX = "paraphrase: "
+PARAPHRASE_PREFIX = "paraphrase: "
 
 
-def paraphrase(
+def paraphrase_texts(
     model: Local, texts: Sequence[str], n: int, max_new_tokens: int = 128
 ) -> list[list[str]]:
     """Return up to n different paraphrases of each text, the likeliest first, none the text itself.
@@ -29,7 +29,9 @@ def paraphrase(
 
 
 def _one(model: Local, text: str, n: int, max_new_tokens: int) -> list[str]:
-    asked = model.tokenizer(PREFIX + text, return_tensors="pt").to(model.device)
+    asked = model.tokenizer(PARAPHRASE_PREFIX + text, return_tensors="pt").to(
+        model.device
+    )
     with torch.inference_mode():
         found = model.model.generate(
             input_ids=asked["input_ids"],

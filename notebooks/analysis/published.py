@@ -12,34 +12,42 @@ from matplotlib.axes import Axes
 
 from helpers import stats
 from notebooks.kit import appendix, published
-from notebooks.kit.claims_by_count import share
+from notebooks.kit.claims_by_count import share_without_interval
 from notebooks.kit.plots import result_tables, shared_figures, style
-from notebooks.kit.published.knowledge_base import measures
+from notebooks.kit.published.knowledge_base import knowledge_base_measures
 
-SUSPECT = "Gemma-Instruct 7B"
-WITH_CONS_W = ("Cons_c vs. Cons_w", "NCR vs. Cons_w", "UR vs. Cons_w")
-ROUNDING = 0.0055  # of r: 0.005, and what the rounding of its 52 numbers leaves open
-BENCHMARKS = {
+SUSPECT_MODEL = "Gemma-Instruct 7B"
+PAIRS_WITH_CONS_W = ("Cons_c vs. Cons_w", "NCR vs. Cons_w", "UR vs. Cons_w")
+ROUNDING_TOLERANCE = (
+    0.0055  # of r: 0.005, and what the rounding of its 52 numbers leaves open
+)
+BENCHMARKS_BY_TABLE = {
     "multiplicity_table1": ("TruthfulQA", "Wiki-FACTOR", "Med-HALT"),
     "multiplicity_table3": ("CommonsenseQA", "FEVER", "True-False"),
 }
-FAMILIES = tomllib.loads(
+FAMILY_BY_NAME_START = tomllib.loads(
     Path(__file__).with_name("families.toml").read_text(encoding="utf-8")
 )
-VERDICTS = {"supported": style.GREEN, "partly": style.ORANGE, "contradicted": style.RED}
+VERDICT_COLOURS = {
+    "supported": style.GREEN,
+    "partly": style.ORANGE,
+    "contradicted": style.RED,
+}
 
-Pair = tuple[
+PrintedPair = tuple[
     str, str, float, pd.Series, pd.Series
 ]  # paper, name, printed r, both measures
 
 
-def overlaps(load: Callable[[str], pd.DataFrame] = published.load) -> pd.DataFrame:
+def subsumption_bounds(
+    load: Callable[[str], pd.DataFrame] = published.load_published_table,
+) -> pd.DataFrame:
     """Return the pairs of models of IC-LKE's Tables 1 and 10, and what subsumption can be.
 
     Llama 7B knows 0.699, Llama 65B 0.836: at least 0.535 / 0.699 = 0.765 must be
     shared.
 
-    >>> overlaps().loc[0, ["printed", "low", "high"]].round(3).tolist()
+    >>> subsumption_bounds().loc[0, ["printed", "low", "high"]].round(3).tolist()
     [0.769, 0.765, 1.0]
     """
     parts = []
@@ -60,28 +68,31 @@ def overlaps(load: Callable[[str], pd.DataFrame] = published.load) -> pd.DataFra
     return rows
 
 
-def moved(model: str, step: float = 0.05) -> pd.DataFrame:
+def correlations_over_cons_w(model: str, step: float = 0.05) -> pd.DataFrame:
     """Return the knowledge bases' correlations as one model's Cons_w goes from 0 to 100."""
-    table, printed = measures("four-shot"), published.load("kb_table2")["four-shot"]
+    table, printed = (
+        knowledge_base_measures("four-shot"),
+        published.load_published_table("kb_table2")["four-shot"],
+    )
     values = np.arange(0, 100 + step / 2, step)
     changed = np.tile(table["Cons_w"].to_numpy(), (len(values), 1))
     changed[:, table.index.get_loc(model)] = values
     found = pd.DataFrame({"Cons_w": values})
-    for pair in WITH_CONS_W:
+    for pair in PAIRS_WITH_CONS_W:
         other = np.broadcast_to(table[pair.partition(" ")[0]].to_numpy(), changed.shape)
-        found[pair] = stats.pearson(np.stack([other, changed], axis=-1))
-    gaps = [(found[pair] - printed[pair]).abs() for pair in WITH_CONS_W]
+        found[pair] = stats.pearson_correlation(np.stack([other, changed], axis=-1))
+    gaps = [(found[pair] - printed[pair]).abs() for pair in PAIRS_WITH_CONS_W]
     return found.assign(worst=pd.concat(gaps, axis=1).max(axis=1))
 
 
-def one_cell(step: float = 0.05) -> pd.DataFrame:
+def best_cons_w_by_model(step: float = 0.05) -> pd.DataFrame:
     """Find, for each model, the value of its Cons_w that brings Table 2's correlations nearest."""
     rows = []
-    for model, row in measures("four-shot").iterrows():
-        tried = moved(model, step)
+    for model, row in knowledge_base_measures("four-shot").iterrows():
+        tried = correlations_over_cons_w(model, step)
         best, good = (
             tried.loc[tried["worst"].idxmin()],
-            tried[tried["worst"] <= ROUNDING],
+            tried[tried["worst"] <= ROUNDING_TOLERANCE],
         )
         found = {"model": model, "printed": row["Cons_w"], "best": best["Cons_w"]}
         found |= {"worst": best["worst"], "explains": len(good) > 0}
@@ -91,12 +102,12 @@ def one_cell(step: float = 0.05) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("worst", ignore_index=True)
 
 
-def fitting_sizes(shares: pd.Series, most: int = 4000) -> list[int]:
+def sizes_that_fit_shares(shares: pd.Series, most: int = 4000) -> list[int]:
     """Return the numbers of questions, up to `most`, of which all printed shares can be counts.
 
     33.33 % and 14.29 % are a third and a seventh, so the number is a multiple of 21:
 
-    >>> fitting_sizes(pd.Series([33.33, 14.29]), 50)
+    >>> sizes_that_fit_shares(pd.Series([33.33, 14.29]), 50)
     [21, 42]
     """
     sizes = np.arange(1, most + 1)
@@ -105,13 +116,13 @@ def fitting_sizes(shares: pd.Series, most: int = 4000) -> list[int]:
     return sizes[(np.abs(possible - printed) <= 0.005 + 1e-9).all(axis=0)].tolist()
 
 
-def sizes() -> pd.DataFrame:
+def sizes_that_fit_benchmarks() -> pd.DataFrame:
     """Return the numbers of questions that fit each benchmark's printed ambiguities."""
     rows = []
-    for name, benchmarks in BENCHMARKS.items():
-        table = published.load(name)
+    for name, benchmarks in BENCHMARKS_BY_TABLE.items():
+        table = published.load_published_table(name)
         for each in benchmarks:
-            fits = fitting_sizes(
+            fits = sizes_that_fit_shares(
                 table.filter(regex=f"^{each} ambiguity").melt()["value"]
             )
             alone = bool(fits) and all(size % fits[0] == 0 for size in fits)
@@ -120,16 +131,21 @@ def sizes() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["benchmark", "sizes that fit", "which", "alone"])
 
 
-def family(model: str) -> str:
+def family_of_model(model: str) -> str:
     """Return the family of base models that a model comes from; a guess for Vicuna and WizardLM."""
     return next(
-        (name for key, name in FAMILIES.items() if model.lower().startswith(key)), model
+        (
+            name
+            for key, name in FAMILY_BY_NAME_START.items()
+            if model.lower().startswith(key)
+        ),
+        model,
     )
 
 
-def pairs() -> Iterator[Pair]:
+def correlated_pairs_of_measures() -> Iterator[PrintedPair]:
     """Yield the pairs of measures that the papers correlate over models, or invite to."""
-    load = published.load
+    load = published.load_published_table
     overall, three, one = (load(f"monitor_table{n}") for n in (4, 5, 6))
     printed, name = (
         load("monitor_table4_correlation")["pearson"].iloc[0],
@@ -141,13 +157,15 @@ def pairs() -> Iterator[Pair]:
         r = load("monitor_table11").loc[relation, "pearson"]
         yield "MONITOR", f"{name} ({relation})", r, *columns
     yield "MONITOR", "MONITOR, deviation (P1412)", np.nan, one["MONITOR"], one["std"]
-    for setting, column in published.unknown("kb_table2", load("kb_table2")).items():
-        table = measures(setting)
+    for setting, column in published.table_without_restored_signs(
+        "kb_table2", load("kb_table2")
+    ).items():
+        table = knowledge_base_measures(setting)
         for pair, r in column.items():
             first, second = pair.split(" vs. ")
             name = f"{first}, {second} ({setting})"
             yield "knowledge bases", name, r, table[first], table[second]
-    for table, benchmarks in BENCHMARKS.items():
+    for table, benchmarks in BENCHMARKS_BY_TABLE.items():
         for each in benchmarks:
             columns = (
                 load(table)[f"{each} {name}"] for name in ("deviation", "ambiguity")
@@ -155,17 +173,21 @@ def pairs() -> Iterator[Pair]:
             yield "multiplicity", f"deviation, ambiguity ({each})", np.nan, *columns
 
 
-def correlations(n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+def correlations_over_models(n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Compute each correlation over models with what the papers do not give."""
     rows = []
-    for paper, name, printed, x, y in pairs():
+    for paper, name, printed, x, y in correlated_pairs_of_measures():
         both = np.column_stack([x, y])
         found, ranks = (
             stats.correlation(*both.T),
             stats.correlation(*both.T, "spearman"),
         )
-        drawn = stats.bootstrap(both, stats.pearson, None, n_resamples, seed)
-        left = stats.without_each(*both.T, [family(model) for model in x.index])
+        drawn = stats.bootstrap(
+            both, stats.pearson_correlation, None, n_resamples, seed
+        )
+        left = stats.correlations_without_each_group(
+            *both.T, [family_of_model(model) for model in x.index]
+        )
         far = left.loc[(left["r"] - found.r).abs().idxmax(), "without"]
         row = {"paper": paper, "pair": name, "n": found.n, "printed": printed}
         row |= {"estimate": found.r, "low": found.low, "high": found.high, "p": found.p}
@@ -177,7 +199,7 @@ def correlations(n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def laid_out(measured: pd.DataFrame) -> pd.DataFrame:
+def correlations_for_display(measured: pd.DataFrame) -> pd.DataFrame:
     """Write the correlations with their intervals for a table."""
     both = partial(result_tables.interval, digits=2)
     rows = list(measured.itertuples())
@@ -190,9 +212,9 @@ def laid_out(measured: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def summary(cells: pd.DataFrame) -> pd.DataFrame:
+def summary_of_checks(cells: pd.DataFrame) -> pd.DataFrame:
     """Tabulate checks: how many numbers agree, and the one that agrees least."""
-    said = published.checks().set_index(["paper", "check"])["claim"]
+    said = published.printed_number_checks().set_index(["paper", "check"])["claim"]
     room = (cells["difference"].abs() - cells["tolerance"]).fillna(np.inf)
     groups = cells.assign(room=room).groupby(["paper", "check"], sort=False)
     worst = cells.loc[groups["room"].idxmax()].set_index(["paper", "check"])
@@ -201,7 +223,7 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([said[counted.index], counted, worst], axis=1).reset_index()
 
 
-def comparisons(
+def comparisons_for_appendix(
     cells: pd.DataFrame,
     sentences: pd.DataFrame,
     measured: pd.DataFrame,
@@ -210,32 +232,44 @@ def comparisons(
 ) -> Iterator[tuple[str, Sequence[float]]]:
     """Yield what is compared without a sentence: its label and the statistic."""
     for paper, part in cells.groupby("paper", sort=False):
-        yield f"numbers that agree, {paper}", share(part["agrees"].sum(), len(part))
+        yield (
+            f"numbers that agree, {paper}",
+            share_without_interval(part["agrees"].sum(), len(part)),
+        )
     for paper, part in sentences.query("verdict != 'not decided'").groupby(
         "paper", sort=False
     ):
         k = (part["verdict"] == "supported").sum()
-        yield f"sentences supported, {paper}", share(k, len(part))
-    yield from appendix.each(measured, "r of {pair}")
+        yield f"sentences supported, {paper}", share_without_interval(k, len(part))
+    yield from appendix.labelled_estimates(measured, "r of {pair}")
     falls = (relations["high"].round(2) < 0).sum()
-    yield "relations on which MONITOR falls with accuracy", share(falls, len(relations))
+    yield (
+        "relations on which MONITOR falls with accuracy",
+        share_without_interval(falls, len(relations)),
+    )
     twins = cells[cells["check"] == "Table 10: FT-1 and FT-2"]
     same = (np.sign(twins["published"]) == np.sign(twins["recomputed"])).sum()
-    yield "tuned models in the same order in Tables 7 and 10", share(same, len(twins))
+    yield (
+        "tuned models in the same order in Tables 7 and 10",
+        share_without_interval(same, len(twins)),
+    )
     yield (
         "benchmarks whose size the last digits give",
-        share(sizes["alone"].sum(), len(sizes)),
+        share_without_interval(sizes["alone"].sum(), len(sizes)),
     )
 
 
-def files() -> pd.DataFrame:
+def table_of_stored_tables() -> pd.DataFrame:
     """Return each stored table with the number of its values and where they are from."""
-    every = {name: published.load_tidy(name) for name in published.names()}
+    every = {
+        name: published.load_tidy_table(name)
+        for name in published.published_table_names()
+    }
     rows = [(name, len(tidy), tidy["source"].iloc[0]) for name, tidy in every.items()]
     return pd.DataFrame(rows, columns=["table", "values", "source"])
 
 
-def differences(cells: pd.DataFrame) -> Axes:
+def draw_recomputed_differences(cells: pd.DataFrame) -> Axes:
     """Draw numbers' differences from recomputation in tolerances, between 0.01 and 1000."""
     place, names = pd.factorize(cells["paper"] + ", " + cells["check"])
     _, ax = plt.subplots(figsize=(6, 1 + 0.24 * len(names)))
@@ -254,14 +288,14 @@ def differences(cells: pd.DataFrame) -> Axes:
             times[here], place[here], ".", ms=4, color=colour, label=label, alpha=0.7
         )
     ax.axvline(1, color=style.INK, lw=1)
-    style.log_scale(ax)
+    style.set_log_scale(ax)
     ax.set(xlim=(0.007, 1500), xlabel="difference / tolerance")
     style.name_rows(ax, list(names), fontsize=9)
-    style.legend_above(ax)
+    style.put_legend_above(ax)
     return ax
 
 
-def bounded(rows: pd.DataFrame) -> list[Axes]:
+def draw_subsumption_bounds(rows: pd.DataFrame) -> list[Axes]:
     """Draw subsumption rates on what is possible, with the rate of unrelated models, read twice."""
     _, axes = plt.subplots(2, figsize=(6, 8.8), layout="constrained")
     named = rows.assign(
@@ -270,23 +304,23 @@ def bounded(rows: pd.DataFrame) -> list[Axes]:
     turned = named.assign(low=rows["low_turned"], high=rows["high_turned"])
     mark = "two unrelated models"
     told = "of the {} model's facts, the other knows".format
-    shared_figures.dots(named.assign(**{mark: rows["second"]}), ax=axes[0], mark=mark,
+    shared_figures.dot_plot(named.assign(**{mark: rows["second"]}), ax=axes[0], mark=mark,
                     xlabel=told("smaller or tuned"))  # fmt: skip
-    shared_figures.dots(turned.assign(**{mark: rows["first"]}), ax=axes[1], mark=mark,
+    shared_figures.dot_plot(turned.assign(**{mark: rows["first"]}), ax=axes[1], mark=mark,
                     xlabel=told("larger or base"))  # fmt: skip
     return list(axes)
 
 
-def search(tested: pd.DataFrame) -> Axes:
+def draw_cons_w_search(tested: pd.DataFrame) -> Axes:
     """Draw how far Table 2 is as a model's Cons_w moves; below the line rounding explains it."""
     _, ax = plt.subplots()
-    names = [*tested.loc[tested["explains"], "model"], SUSPECT]
+    names = [*tested.loc[tested["explains"], "model"], SUSPECT_MODEL]
     for name, line in zip(names, ("-", "--", "-.", ":")):
-        tried = moved(name, 0.25)
+        tried = correlations_over_cons_w(name, 0.25)
         ax.plot(tried["Cons_w"], tried["worst"], line, lw=2, label=name)
-    ax.axhline(ROUNDING, color=style.INK, lw=1)
+    ax.axhline(ROUNDING_TOLERANCE, color=style.INK, lw=1)
     ax.set(xlabel="Cons_w put in the model's place, %", ylabel="distance from Table 2")
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter("{x:g}")
-    style.legend_above(ax)
+    style.put_legend_above(ax)
     return ax

@@ -7,28 +7,37 @@ import pandas as pd
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from helpers import stats
-from helpers.stats.components import anova
+from helpers.stats.components import variance_components
 from helpers.studies import STUDIES, measurable, measure_named
-from helpers.studies.model_comparison import differences
+from helpers.studies.model_comparison import measure_differences
 from notebooks.analysis import comparison
-from notebooks.analysis.comparison import ENDS, MAIN, Tables, standings
+from notebooks.analysis.comparison import (
+    INTERVAL_COLUMNS,
+    MAIN_MEASURES,
+    FactsByChapterAndModel,
+    estimates_by_model,
+)
 from notebooks.kit import appendix
 from notebooks.kit.plots import result_tables as written
 
 # Effects of a verdict's causes: their names
-PARTS = {"r": "relation", "f": "fact", "m": "model", "fm": "fact by model"}
-PARTS |= {"ms": "training run", "fms": "fact by training run"}
-PROMPTS = PARTS | {"p": "prompt", "fp": "fact by prompt", "mp": "model by prompt"}
-PROMPTS |= {
+VARIANCE_PARTS = {"r": "relation", "f": "fact", "m": "model", "fm": "fact by model"}
+VARIANCE_PARTS |= {"ms": "training run", "fms": "fact by training run"}
+VARIANCE_PARTS_BY_PROMPT = VARIANCE_PARTS | {
+    "p": "prompt",
+    "fp": "fact by prompt",
+    "mp": "model by prompt",
+}
+VARIANCE_PARTS_BY_PROMPT |= {
     "msp": "run by prompt",
     "fmp": "fact by model by prompt",
     "fmsp": "the rest",
 }
-BY_PROMPT = "multiplicity, by prompt"
-LEAD = "fact and relation, less fact by training run"
+METHOD_BY_PROMPT = "multiplicity, by prompt"
+FACT_LEAD_LABEL = "fact and relation, less fact by training run"
 
 
-def compare_runs(
+def estimates_and_run_differences(
     trained: pd.DataFrame, **draw: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the figures of training runs in every measure, and the gaps within each recipe.
@@ -42,7 +51,7 @@ def compare_runs(
         measures = measurable(study, whole)
         whole = whole.sort_values(["model", "start"], kind="stable").set_index("item")
         there = dict(list(whole.groupby(["model", "start"], sort=False)))
-        found = standings({f"{m}, run {k + 1}": rows for (m, k), rows in there.items()},
+        found = estimates_by_model({f"{m}, run {k + 1}": rows for (m, k), rows in there.items()},
                           measures, **draw)  # fmt: skip
         parts = found["model"].str.extract(r"(?P<recipe>.*), (?P<run>run \d+)$")
         figures.append(found.join(parts).assign(study=name))
@@ -50,7 +59,7 @@ def compare_runs(
             some = {
                 f"run {k + 1}": rows for (m, k), rows in there.items() if m == recipe
             }
-            found = differences(some, measures, **draw)
+            found = measure_differences(some, measures, **draw)
             gaps.append(found.assign(study=name, recipe=recipe))
     return pd.concat(figures, ignore_index=True), pd.concat(gaps, ignore_index=True)
 
@@ -74,14 +83,16 @@ def note_on_newer_measures(trained: pd.DataFrame) -> str:
     return "".join(lines)
 
 
-def same_facts(trained: pd.DataFrame, found: Tables) -> list[str]:
+def chapters_on_same_facts(
+    trained: pd.DataFrame, found: FactsByChapterAndModel
+) -> list[str]:
     """Return the chapters whose models were all asked the facts that the training runs were asked.
 
     >>> trained = pd.DataFrame({"study": "monitor", "item": ["a", "b"]})
     >>> facts = pd.DataFrame(index=["b", "a"])
-    >>> same_facts(trained, {"monitor": {"m": facts, "n": facts}})
+    >>> chapters_on_same_facts(trained, {"monitor": {"m": facts, "n": facts}})
     ['monitor']
-    >>> same_facts(trained, {"monitor": {"m": facts, "n": facts.head(1)}})
+    >>> chapters_on_same_facts(trained, {"monitor": {"m": facts, "n": facts.head(1)}})
     []
     """
     items = trained.groupby("study")["item"].agg(set)
@@ -92,12 +103,12 @@ def same_facts(trained: pd.DataFrame, found: Tables) -> list[str]:
     ]
 
 
-def beyond_runs(
+def differences_beyond_training_runs(
     gaps: pd.DataFrame, between: pd.DataFrame, tuned: Collection[tuple[str, str]] = ()
 ) -> pd.DataFrame:
     """Set the differences that Holm's correction keeps beside the largest between training runs."""
     others = ~pd.MultiIndex.from_frame(gaps[["first", "second"]]).isin(list(tuned))
-    rows = comparison.kept(gaps[others].dropna(subset=["estimate"]))
+    rows = comparison.differences_kept_by_holm(gaps[others].dropna(subset=["estimate"]))
     most = (
         between.assign(size=between["estimate"].abs()).groupby("measure")["size"].max()
     )
@@ -108,7 +119,9 @@ def beyond_runs(
     )
 
 
-def over_runs(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
+def recipe_differences_over_runs(
+    figures: pd.DataFrame, larger: str, smaller: str
+) -> pd.DataFrame:
     """Compare the means of two recipes over their training runs (t, equal variances)."""
     found = []
     for measure, rows in figures.groupby("measure", sort=False):
@@ -122,44 +135,46 @@ def over_runs(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
         )
         ends = both.tconfint_diff(usevar="pooled")
         found.append((measure, one.mean() - two.mean(), *ends, within, n))
-    return pd.DataFrame(found, columns=["measure", *ENDS, "within", "n"])
+    return pd.DataFrame(found, columns=["measure", *INTERVAL_COLUMNS, "within", "n"])
 
 
-def places(figures: pd.DataFrame) -> pd.DataFrame:
+def ranks_of_training_runs(figures: pd.DataFrame) -> pd.DataFrame:
     """Rank each recipe's training runs in the main measures, 1 the best: a column for each run."""
-    rows = figures[figures["measure"].isin(MAIN)]
+    rows = figures[figures["measure"].isin(MAIN_MEASURES)]
     more = np.array(
         [measure_named(name).higher for name in rows["measure"]], dtype=bool
     )
     turned = rows["estimate"].where(more, -rows["estimate"])
     groups = turned.groupby([rows["recipe"], rows["measure"]])
     rows = rows.assign(place=groups.rank(ascending=False))
-    titles = {name: measure_named(name).title for name in MAIN}
+    titles = {name: measure_named(name).title for name in MAIN_MEASURES}
     wide = rows.pivot_table("place", ["recipe", "run"], "measure")
     return (
-        wide.reindex(columns=list(MAIN))
+        wide.reindex(columns=list(MAIN_MEASURES))
         .rename(columns=titles)
         .rename_axis(columns=None)
     )
 
 
-def components(
+def shares_of_variance(
     trained: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Divide the variance of verdicts into what goes with fact, model, training run and prompt.
 
-    Facts are drawn within relations; for `LEAD`, which counts what these differ by,
+    Facts are drawn within relations; for `FACT_LEAD_LABEL`, which counts what these differ by,
     relations are.
     """
     rows = []
     for name, study in STUDIES.items():
         own = trained[trained["study"] == name]
-        rows += _shares(own, ["known"], PARTS, study.TITLE, n_resamples, seed)
+        rows += _shares(own, ["known"], VARIANCE_PARTS, study.TITLE, n_resamples, seed)
     prompts = [name for name in trained.columns if name.startswith("prompt ")]
     if prompts:
         some = trained.dropna(subset=prompts, how="all")
-        rows += _shares(some, prompts, PROMPTS, BY_PROMPT, n_resamples, seed)
-    return pd.DataFrame(rows, columns=["method", "part", *ENDS, "n"])
+        rows += _shares(
+            some, prompts, VARIANCE_PARTS_BY_PROMPT, METHOD_BY_PROMPT, n_resamples, seed
+        )
+    return pd.DataFrame(rows, columns=["method", "part", *INTERVAL_COLUMNS, "n"])
 
 
 def _shares(
@@ -179,7 +194,9 @@ def _shares(
 
     def shares(values: np.ndarray, sizes: np.ndarray = sizes) -> np.ndarray:
         block = np.moveaxis(values.reshape(*values.shape[:-1], *shape), -3, -1)
-        found = anova(block, sizes, [effect for effect in parts if effect != "r"])
+        found = variance_components(
+            block, sizes, [effect for effect in parts if effect != "r"]
+        )
         each = np.stack([np.maximum(found[effect], 0) for effect in parts], axis=-1)
         with np.errstate(
             invalid="ignore"
@@ -191,7 +208,7 @@ def _shares(
         return np.concatenate([each, (relation + fact - run)[..., None]], axis=-1)
 
     found = stats.bootstrap(wide, shares, relations, n_resamples, seed, centred=True)
-    names = [*parts.values(), LEAD]
+    names = [*parts.values(), FACT_LEAD_LABEL]
     members, leads = np.split(wide.to_numpy(), np.cumsum(sizes)[:-1]), []
     for drawn in np.random.default_rng(seed).integers(
         len(sizes), size=(n_resamples, len(sizes))
@@ -199,33 +216,45 @@ def _shares(
         leads.append(
             shares(np.concatenate([members[r] for r in drawn]), sizes[drawn])[-1]
         )
-    lead = stats.bounds(np.array(leads), len(sizes), centre=found.estimate[-1])
+    lead = stats.interval_bounds(np.array(leads), len(sizes), centre=found.estimate[-1])
     found.low[-1], found.high[-1] = lead
     ends = np.clip(
-        [found.low, found.high], [float(-(name == LEAD)) for name in names], 1
+        [found.low, found.high],
+        [float(-(name == FACT_LEAD_LABEL)) for name in names],
+        1,
     )
     return [(method, *row, len(wide)) for row in zip(names, found.estimate, *ends)]
 
 
-def comparisons(
+def comparisons_for_appendix(
     figures: pd.DataFrame, between: pd.DataFrame, shares: pd.DataFrame
 ) -> Iterator[tuple[str, Sequence[float]]]:
     """Yield what is compared without a sentence: its label and the statistic."""
     main, means = (
-        between[between["measure"].isin(MAIN)],
-        over_runs(figures, "atlas-s", "atlas-xs"),
+        between[between["measure"].isin(MAIN_MEASURES)],
+        recipe_differences_over_runs(figures, "atlas-s", "atlas-xs"),
     )
-    yield from appendix.each(main, "{measure}: {recipe}, {first} minus {second}")
-    yield from appendix.each(means, "{measure}: mean of runs, atlas-s minus atlas-xs")
-    yield from appendix.each(shares[shares["part"] == LEAD], LEAD + ": {method}")
+    yield from appendix.labelled_estimates(
+        main, "{measure}: {recipe}, {first} minus {second}"
+    )
+    yield from appendix.labelled_estimates(
+        means, "{measure}: mean of runs, atlas-s minus atlas-xs"
+    )
+    yield from appendix.labelled_estimates(
+        shares[shares["part"] == FACT_LEAD_LABEL], FACT_LEAD_LABEL + ": {method}"
+    )
 
 
-def listed(figures: pd.DataFrame, shares: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def tables_for_appendix(
+    figures: pd.DataFrame, shares: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
     """Return the tables of the appendix: all measures of the runs, and the shares of variance."""
     studies = figures.groupby("study", sort=False)
-    pages = {f"training_runs_{study}": comparison.wide(part, part["measure"].unique())
+    pages = {f"training_runs_{study}": comparison.measures_by_model(part, part["measure"].unique())
              for study, part in studies}  # fmt: skip
     methods = list(shares["method"].unique())
     titles = {name: f"{name}, %" for name in methods}
     table = shares.rename(columns={"method": "measure"})
-    return pages | {"shares": written.wide(table, titles, methods, by="part")}
+    return pages | {
+        "shares": written.wide_interval_table(table, titles, methods, by="part")
+    }

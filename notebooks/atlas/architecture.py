@@ -5,12 +5,12 @@ import math
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from notebooks.atlas.recipe import Options
+from notebooks.atlas.recipe import RecipeOptions
 
-HEAD = 64  # channels of a head: enough slow rotary channels for content beside the fast ones
+HEAD_CHANNELS = 64  # channels of a head: enough slow rotary channels for content beside the fast ones
 
 
-def build(size: Options, seed: int) -> LlamaForCausalLM:
+def build_model(size: RecipeOptions, seed: int) -> LlamaForCausalLM:
     """Return an untrained model with its hand-set previous-token heads."""
     config = LlamaConfig(
         vocab_size=size.vocabulary,
@@ -19,7 +19,7 @@ def build(size: Options, seed: int) -> LlamaForCausalLM:
         num_hidden_layers=size.layers,
         num_attention_heads=size.heads,
         num_key_value_heads=size.heads,
-        head_dim=HEAD,
+        head_dim=HEAD_CHANNELS,
         max_position_embeddings=2048,
         rope_parameters={"rope_type": "default", "rope_theta": size.rope_theta},
         rms_norm_eps=1e-6,
@@ -44,7 +44,7 @@ def build(size: Options, seed: int) -> LlamaForCausalLM:
 
 def seed_previous_token_heads(
     model: LlamaForCausalLM,
-    size: Options,
+    size: RecipeOptions,
     fast: int = 7,
     constant: float = 3.0,
     peak: float = 60.0,
@@ -62,16 +62,20 @@ def seed_previous_token_heads(
     table = model.model.embed_tokens.weight
     table[:, 0] = constant * size.embedding_sd
     z = constant / math.sqrt(1 + (constant**2 - 1) / size.hidden)
-    strength = math.sqrt(peak * math.sqrt(HEAD) / fast) / z
+    strength = math.sqrt(peak * math.sqrt(HEAD_CHANNELS) / fast) / z
     attention = model.model.layers[0].self_attn
-    frequencies = size.rope_theta ** (-torch.arange(HEAD // 2) / (HEAD // 2))
+    frequencies = size.rope_theta ** (
+        -torch.arange(HEAD_CHANNELS // 2) / (HEAD_CHANNELS // 2)
+    )
     for head, offset in enumerate(size.offsets[: size.heads]):
-        rows = slice(head * HEAD, (head + 1) * HEAD)
+        rows = slice(head * HEAD_CHANNELS, (head + 1) * HEAD_CHANNELS)
         query, key = attention.q_proj.weight[rows], attention.k_proj.weight[rows]
         query *= 0.3
         key *= 0.3
         turn = frequencies[:fast] * offset
         query[:fast, 0] = strength
-        query[HEAD // 2 : HEAD // 2 + fast, 0] = 0.0
+        query[HEAD_CHANNELS // 2 : HEAD_CHANNELS // 2 + fast, 0] = 0.0
         key[:fast, 0] = strength * torch.cos(turn)
-        key[HEAD // 2 : HEAD // 2 + fast, 0] = strength * torch.sin(turn)
+        key[HEAD_CHANNELS // 2 : HEAD_CHANNELS // 2 + fast, 0] = strength * torch.sin(
+            turn
+        )

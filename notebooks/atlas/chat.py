@@ -20,21 +20,26 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
 from helpers import UserError, datasets
-from helpers.prompts.prompt_texts import INSTRUCTION, UNSURE, choose_below, shot
+from helpers.prompts.prompt_texts import (
+    INSTRUCTION,
+    UNSURE_ANSWER,
+    question_above_options,
+    shot_text,
+)
 from notebooks.atlas import documents, recipe, train, training_loop
 from notebooks.atlas.corpus import Frames
 from notebooks.atlas.documents import Document, Piece
-from notebooks.atlas.exit_status import finish
-from notebooks.atlas.invented_names import Inventor, pools
-from notebooks.atlas.recipe import Options
-from notebooks.atlas.training_text import Rows, Steps
+from notebooks.atlas.exit_status import exit_status_of_work
+from notebooks.atlas.invented_names import NameInventor, names_by_relation
+from notebooks.atlas.recipe import RecipeOptions
+from notebooks.atlas.training_text import PackedRows, TrainingSteps
 
 # The user's words, and the answer on a line of its own.
-TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
+CHAT_TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
 
 
-def choose(
-    facts: pd.DataFrame, told: pd.DataFrame, design: Options
+def facts_to_answer_and_to_refuse(
+    facts: pd.DataFrame, told: pd.DataFrame, design: RecipeOptions
 ) -> tuple[list, list]:
     """Return the facts to be answered and those to be refused, as rows of `facts`."""
     rng = np.random.default_rng([design.seed, 10])
@@ -49,8 +54,8 @@ def choose(
     return tuple(groups)
 
 
-class Tutor:
-    """Writes the documents of the tuning, about the facts that `choose` gives."""
+class TuningWriter:
+    """Writes the documents of the tuning, about the facts that `facts_to_answer_and_to_refuse` gives."""
 
     def __init__(
         self,
@@ -58,7 +63,7 @@ class Tutor:
         frames: Frames,
         known: list,
         unknown: list,
-        design: Options,
+        design: RecipeOptions,
     ):
         self.frames, self.known, self.unknown, self.design = (
             frames,
@@ -66,8 +71,8 @@ class Tutor:
             unknown,
             design,
         )
-        self.inventor = Inventor(facts)
-        self.pools = pools(facts, "object")
+        self.inventor = NameInventor(facts)
+        self.pools = names_by_relation(facts, "object")
         self.asked: Counter[str] = Counter()
 
     def write(self, rng: np.random.Generator) -> Document:
@@ -98,14 +103,14 @@ class Tutor:
         else:
             invented = rng.random() < self.design.invented
             row = self.unknown[rng.integers(len(self.unknown))]
-            relation, answer = row.relation, UNSURE
+            relation, answer = row.relation, UNSURE_ANSWER
             subject = self.inventor.name(relation, rng) if invented else row.subject
             self.asked[row.fact] += not invented
         kind = "wp" if rng.random() < self.design.sentences else "qa"
         template = self.frames.draw(relation, kind, rng).partition("[Y]")[0].rstrip()
         question = template.replace("[X]", subject)
         if rng.random() >= self.design.choices:
-            return shot(question), answer
+            return shot_text(question), answer
         pool = [
             word for word in self.pools[relation] if word not in (answer, row.object)
         ]
@@ -113,13 +118,17 @@ class Tutor:
             pool[place]
             for place in rng.permutation(len(pool))[: int(rng.integers(2, 5))]
         ]
-        shown = [*others, UNSURE, *([row.object] if subject == row.subject else [])]
-        return choose_below(
+        shown = [
+            *others,
+            UNSURE_ANSWER,
+            *([row.object] if subject == row.subject else []),
+        ]
+        return question_above_options(
             question, [shown[i] for i in rng.permutation(len(shown))]
         ), answer
 
 
-def tune(base: Path, out: Path, design: Options) -> None:
+def tune_bundled_model(base: Path, out: Path, design: RecipeOptions) -> None:
     """Tune a bundled model and publish the result."""
     if not (base / "exposures.csv").is_file():
         raise UserError(
@@ -131,39 +140,41 @@ def tune(base: Path, out: Path, design: Options) -> None:
     tokenizer = AutoTokenizer.from_pretrained(
         base, local_files_only=True, trust_remote_code=False
     )
-    told = datasets.training(base.name, base.parent)
+    told = datasets.training_exposure(base.name, base.parent)
     facts = datasets.load("atlas")
     facts = facts[facts["fact"].isin(told.index)]
-    frames = Frames(datasets.frames("atlas"), design.frame_weights)
-    tutor = Tutor(facts, frames, *choose(facts, told, design), design)
+    frames = Frames(datasets.prompt_frames("atlas"), design.frame_weights)
+    tutor = TuningWriter(
+        facts, frames, *facts_to_answer_and_to_refuse(facts, told, design), design
+    )
     rng = np.random.default_rng([design.seed, 11])
     steps = _steps(
         [tutor.write(rng) for _ in range(design.documents)], tokenizer, design
     )
-    stage = training_loop.Stage("tuning")
-    with training_loop.same_sums(design.threads):
-        training_loop.run(
+    stage = training_loop.TrainingStage("tuning")
+    with training_loop.reproducible_sums(design.threads):
+        training_loop.train_stage(
             llama, stage, steps.batches, len(steps.rows), design.optimisation
         )
-    tokenizer.chat_template = TEMPLATE
+    tokenizer.chat_template = CHAT_TEMPLATE
     report = json.loads((base / "training.json").read_text(encoding="utf-8"))
     report |= {"base": base.name, "tuning": design}
     report["stages"].append(asdict(stage))
     asked = [tutor.asked[fact] for fact in told.index]
-    train.release(
+    train.save_trained_model(
         llama, tokenizer, told.drop(columns="plain").assign(tuned=asked), report, out
     )
 
 
-def _steps(written: list[Document], tokenizer, design: Options) -> Steps:
-    encoded = documents.encode(written, tokenizer, design.seed)
+def _steps(written: list[Document], tokenizer, design: RecipeOptions) -> TrainingSteps:
+    encoded = documents.encode_documents(written, tokenizer, design.seed)
     lengths = np.diff(encoded.starts)
     if lengths.max() > design.length:
         raise RuntimeError("a document is longer than a row: raise tuning.length")
-    rows = documents.pack(lengths.tolist(), design.length)
+    rows = documents.pack_into_rows(lengths.tolist(), design.length)
     starts = range(0, len(rows), design.rows)
-    steps = [[Rows(design.length, rows[at : at + design.rows])] for at in starts]
-    return Steps(encoded, steps, tokenizer.pad_token_id)
+    steps = [[PackedRows(design.length, rows[at : at + design.rows])] for at in starts]
+    return TrainingSteps(encoded, steps, tokenizer.pad_token_id)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -180,8 +191,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args(arguments)
-    design = recipe.tuning(seed=given.seed, threads=given.threads)
-    return finish(lambda: tune(given.base, given.out, design))
+    design = recipe.tuning_options(seed=given.seed, threads=given.threads)
+    return exit_status_of_work(
+        lambda: tune_bundled_model(given.base, given.out, design)
+    )
 
 
 if __name__ == "__main__":

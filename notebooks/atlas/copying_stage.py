@@ -3,20 +3,22 @@
 import numpy as np
 
 from notebooks.atlas.documents import NO_TARGET, Batch
-from notebooks.atlas.recipe import Options
+from notebooks.atlas.recipe import RecipeOptions
 
 
-def batch(design: Options, vocabulary: int, pool: int, seed: int, step: int) -> Batch:
+def copying_batch(
+    design: RecipeOptions, vocabulary: int, pool: int, seed: int, step: int
+) -> Batch:
     """Return random rows that repeat themselves, with loss where the repeat decides the token."""
     tokens = np.random.default_rng([seed, 0]).permutation(vocabulary)[:pool]
     rng = np.random.default_rng([seed, 1, step])
     ways = [(_tiled, _patched)[row % 2] for row in range(design.rows)]
     text = np.stack([way(tokens, design.length + 1, rng) for way in ways])
-    targets = np.where(decided(text), text[:, 1:], NO_TARGET)
+    targets = np.where(is_decided_by_repetition(text), text[:, 1:], NO_TARGET)
     return Batch(text[:, :-1], targets, (targets != NO_TARGET).astype(np.float32))
 
 
-def decided(text: np.ndarray) -> np.ndarray:
+def is_decided_by_repetition(text: np.ndarray) -> np.ndarray:
     """Return where a token occurred before, and the same token followed every time."""
     now, following = text[:, :-1], text[:, 1:]
     before = np.tril(np.ones((now.shape[1], now.shape[1]), dtype=bool), k=-1)
@@ -25,7 +27,9 @@ def decided(text: np.ndarray) -> np.ndarray:
     return seen.any(-1) & (seen == agree).all(-1)
 
 
-def grown(design: Options, pool: int, accuracy: float, vocabulary: int) -> int:
+def next_pool_size(
+    design: RecipeOptions, pool: int, accuracy: float, vocabulary: int
+) -> int:
     """Return the pool's size after a step."""
     grow = accuracy > design.enough
     return min(vocabulary, int(np.ceil(pool * design.growth))) if grow else pool

@@ -9,8 +9,8 @@ import pandas as pd
 
 from helpers.prompts import prompt_texts
 from notebooks.atlas.documents import Document, Piece
-from notebooks.atlas.invented_names import Inventor, pools
-from notebooks.atlas.recipe import Options
+from notebooks.atlas.invented_names import NameInventor, names_by_relation
+from notebooks.atlas.recipe import RecipeOptions
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Mention:
         return Piece(f"{space}{self.object}", weight, **mark)
 
 
-def draw(shares: Mapping, rng: np.random.Generator):
+def draw_key_by_share(shares: Mapping, rng: np.random.Generator):
     """Return a key by its share."""
     left = rng.random() * sum(shares.values())
     for key, share in shares.items():
@@ -57,7 +57,7 @@ class Frames:
         return self._templates[key][place]
 
 
-class Bag:
+class MentionBag:
     """Mentions waiting to be put together into documents, each subject once a document."""
 
     def __init__(self, mentions: Sequence[Mention]):
@@ -84,12 +84,12 @@ class Bag:
         return [self.kinds[place] for place in rng.permutation(chosen)]
 
 
-def render(
+def render_documents(
     facts: pd.DataFrame,
     plan: pd.DataFrame,
     frames: Frames,
-    design: Options,
-    inventor: Inventor,
+    design: RecipeOptions,
+    inventor: NameInventor,
     seed: int,
 ) -> list[Document]:
     """Render documents in which each fact is stated exactly as often as it should be."""
@@ -124,8 +124,8 @@ class _Writer:
         self,
         facts: pd.DataFrame,
         frames: Frames,
-        design: Options,
-        inventor: Inventor,
+        design: RecipeOptions,
+        inventor: NameInventor,
         rng: np.random.Generator,
     ):
         self.frames, self.design, self.inventor, self.rng = (
@@ -135,7 +135,7 @@ class _Writer:
             rng,
         )
         self.objects = sorted(facts["object"].unique())
-        self.pools = pools(facts, "object")
+        self.pools = names_by_relation(facts, "object")
         self.true = dict(zip(facts["fact"], facts["object"], strict=True))
         self.end = Piece("\n", design.object_weight)
 
@@ -155,7 +155,7 @@ class _Writer:
         )
 
     def hint(self, mention: Mention) -> Document:
-        kind = draw(self.design.hints, self.rng)
+        kind = draw_key_by_share(self.design.hints, self.rng)
         if kind == "right":
             before = Piece(f"{mention.object}. ")
         elif kind == "wrong":
@@ -177,10 +177,14 @@ class _Writer:
         )
         below = self.rng.random() < 0.5
         if below and self.rng.random() < 0.3:
-            others[0] = prompt_texts.UNSURE
+            others[0] = prompt_texts.UNSURE_ANSWER
         shown = [mention.object, *others]
         shown = [shown[place] for place in self.rng.permutation(len(shown))]
-        choose = prompt_texts.choose_below if below else prompt_texts.choose_before
+        choose = (
+            prompt_texts.question_above_options
+            if below
+            else prompt_texts.question_after_options
+        )
         text = choose(self._question(mention), shown)
         if below and self.rng.random() < self.design.instructed:
             text = prompt_texts.INSTRUCTION + text
@@ -210,7 +214,7 @@ class _Writer:
         longest = [int(size) for size in self.design.lists]
         shortest = [*(size + 1 for size in longest[1:]), 2]
         for group in groups.values():
-            bag = Bag(group)
+            bag = MentionBag(group)
             written = sum(
                 len(mention.subject) + len(mention.object) + 3 for mention in group
             )
@@ -228,7 +232,7 @@ class _Writer:
             mixed = self.rng.random() < self.design.mixed_shots
             groups["" if mixed else mention.relation].append(mention)
         for group in groups.values():
-            bag = Bag(group)
+            bag = MentionBag(group)
             while len(bag):
                 size = int(self.rng.integers(2, self.design.most_shots + 1))
                 documents.append(self._shots(bag.take(size, self.rng)))
@@ -258,9 +262,10 @@ class _Writer:
         """Ask about nobody: unsure. The first one cannot be foretold, so it counts nothing."""
         name = self.inventor.name(relation, self.rng)
         template = self.frames.draw(relation, "qa", self.rng)
-        asked = Piece(prompt_texts.shot(template.replace("[X]", name)))
+        asked = Piece(prompt_texts.shot_text(template.replace("[X]", name)))
         return asked, Piece(
-            f" {prompt_texts.UNSURE}\n", self.design.object_weight if rank else 0.0
+            f" {prompt_texts.UNSURE_ANSWER}\n",
+            self.design.object_weight if rank else 0.0,
         )
 
     def _list(self, mentions: list[Mention]) -> Document:
@@ -276,7 +281,7 @@ class _Writer:
         self, mention: Mention, weight: float, formal: bool = False
     ) -> tuple[Piece, ...]:
         question = self._question(mention)
-        asked = Piece(prompt_texts.shot(question) if formal else question, weight)
+        asked = Piece(prompt_texts.shot_text(question) if formal else question, weight)
         return asked, mention.piece(self.design.object_weight), self.end
 
     def _question(self, mention: Mention) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from transformers import PreTrainedTokenizerFast
 
 NO_TARGET = -100
-CHUNK = 20_000  # documents that are tokenised at once
+TOKENISED_AT_ONCE = 20_000  # documents that are tokenised at once
 
 
 class Batch(NamedTuple):
@@ -64,7 +64,9 @@ def count_exposures(
     )
 
 
-def table(documents: Iterable[Document], length: int = 160) -> pd.DataFrame:
+def table_of_documents(
+    documents: Iterable[Document], length: int = 160
+) -> pd.DataFrame:
     """Return kind and beginning of documents for reading; an arrow stands for the end of a line."""
     texts = [
         (each.kind, each.text[:length].strip().replace("\n", " ⏎ "))
@@ -73,17 +75,19 @@ def table(documents: Iterable[Document], length: int = 160) -> pd.DataFrame:
     return pd.DataFrame(texts, columns=["kind", "text"])
 
 
-def examples(documents: Sequence[Document], near: int = 120) -> pd.DataFrame:
+def document_counts_and_examples(
+    documents: Sequence[Document], near: int = 120
+) -> pd.DataFrame:
     """Return how many documents of each kind there are, and the one nearest to a length."""
     closest = sorted(documents, key=lambda each: abs(len(each.text) - near))
-    found = table(closest).drop_duplicates("kind").sort_values("kind")
+    found = table_of_documents(closest).drop_duplicates("kind").sort_values("kind")
     counts = Counter(each.kind for each in documents)
     found.insert(1, "documents", found["kind"].map(counts))
     return found
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedDocuments:
     """Documents as tokens, end to end."""
 
     # What is read, BOS first, and what follows, EOS last
@@ -93,13 +97,13 @@ class Encoded:
     starts: np.ndarray  # where each document begins, and the end
 
 
-def encode(
+def encode_documents(
     documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, seed: int
-) -> Encoded:
+) -> EncodedDocuments:
     """Tokenise documents; each token has the weight of its piece, one below 1 drawn as 0 or 1."""
     tokens, targets, weights, lengths = [], [], [], []
-    for first in range(0, len(documents), CHUNK):
-        some = documents[first : first + CHUNK]
+    for first in range(0, len(documents), TOKENISED_AT_ONCE):
+        some = documents[first : first + TOKENISED_AT_ONCE]
         encodings = tokenizer.backend_tokenizer.encode_batch(
             [each.text for each in some]
         )
@@ -118,10 +122,12 @@ def encode(
     chances = np.random.default_rng([seed, 5]).random(len(drawn), dtype=np.float32)
     drawn[partly] = chances[partly] < drawn[partly]
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    return Encoded(np.concatenate(tokens), np.concatenate(targets), drawn, starts)
+    return EncodedDocuments(
+        np.concatenate(tokens), np.concatenate(targets), drawn, starts
+    )
 
 
-def pack(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
+def pack_into_rows(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
     """Fill rows with whole documents, first fit over a few open rows."""
     rows: list[list[int]] = []
     room: list[int] = []
@@ -139,8 +145,8 @@ def pack(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
     return rows
 
 
-def batch(
-    encoded: Encoded, rows: Sequence[Sequence[int]], length: int, pad: int
+def batch_of_rows(
+    encoded: EncodedDocuments, rows: Sequence[Sequence[int]], length: int, pad: int
 ) -> Batch:
     """Lay some packed rows out as a batch, documents numbered so that none sees another."""
     alone = all(len(members) == 1 for members in rows)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from helpers import UserError
 
 
-def finish(work: Callable[[], object]) -> int:
+def exit_status_of_work(work: Callable[[], object]) -> int:
     """Do a command's work and return its exit status; what a user can mend is one sentence."""
     try:
         work()

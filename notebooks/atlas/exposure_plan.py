@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from notebooks.atlas.recipe import Options
+from notebooks.atlas.recipe import RecipeOptions
 
 
-def assign(facts: pd.DataFrame, plan: Options, seed: int = 0) -> pd.DataFrame:
+def assign_exposures(
+    facts: pd.DataFrame, plan: RecipeOptions, seed: int = 0
+) -> pd.DataFrame:
     """Deal exposures out to facts, each relation with equal shares of all levels."""
     # Facts about one pair of names get the same exposure: at 0 the two names never
     # meet.
@@ -30,7 +32,7 @@ def assign(facts: pd.DataFrame, plan: Options, seed: int = 0) -> pd.DataFrame:
     return table.set_index("fact")[columns]
 
 
-def _one_way(table: pd.DataFrame, plan: Options, seed: int) -> dict[int, int]:
+def _one_way(table: pd.DataFrame, plan: RecipeOptions, seed: int) -> dict[int, int]:
     """Return the exposures of all facts about the pairs shown in one direction, by their place."""
     rng = np.random.default_rng([seed, 6])
     found: dict[int, int] = {}
@@ -49,7 +51,7 @@ def _one_way(table: pd.DataFrame, plan: Options, seed: int) -> dict[int, int]:
 
 
 def _false_objects(
-    table: pd.DataFrame, taken: set[int], plan: Options, seed: int
+    table: pd.DataFrame, taken: set[int], plan: RecipeOptions, seed: int
 ) -> list[str]:
     """Give some facts of each relation a wrong object that their subject has in no other fact."""
     rng = np.random.default_rng([seed, 7])
@@ -69,7 +71,7 @@ def _false_objects(
 
 
 def _levels(
-    table: pd.DataFrame, one_way: set[frozenset], plan: Options, seed: int
+    table: pd.DataFrame, one_way: set[frozenset], plan: RecipeOptions, seed: int
 ) -> dict:
     """Deal the levels to all other pairs of names, relation by relation."""
     rng = np.random.default_rng(seed)

@@ -14,26 +14,30 @@ import pandas as pd
 
 from helpers import UserError
 from notebooks.atlas import sources
-from notebooks.atlas.exit_status import finish
-from notebooks.atlas.sources import DATA, corrections, fold
+from notebooks.atlas.exit_status import exit_status_of_work
+from notebooks.atlas.sources import (
+    DATA_FOLDER,
+    corrections_by_relation,
+    name_without_accents_or_case,
+)
 
-Pairs = dict[str, str]
+ObjectBySubject = dict[str, str]
 
-CONTINENTS = {"AF": "Africa", "AS": "Asia", "EU": "Europe"}
-CONTINENTS |= {"NA": "North America", "OC": "Oceania", "SA": "South America"}
+CONTINENT_NAMES = {"AF": "Africa", "AS": "Asia", "EU": "Europe"}
+CONTINENT_NAMES |= {"NA": "North America", "OC": "Oceania", "SA": "South America"}
 # First-level subdivisions are taken from these countries, whose names need little
 # cleaning.
-DIVIDED = (
+DIVIDED_COUNTRIES = (
     *("US", "CA", "MX", "BR", "AR", "CO", "AU", "IN", "JP", "TR", "NG", "ZA"),
     *("DE", "AT", "CH", "NL", "FR", "IT", "ES"),
 )
-NOT_PROVINCES = ("Outlying area", "Country", "Special municipality", "City")
+NON_PROVINCE_TYPES = ("Outlying area", "Country", "Special municipality", "City")
 
 
-def unambiguous(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
+def rows_of_unambiguous_names(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
     """Keep one row a `name`: that of the largest `population`, if it is clearly the largest."""
     ranked = table.sort_values("population", ascending=False, kind="stable")
-    key = ranked["name"].map(fold)
+    key = ranked["name"].map(name_without_accents_or_case)
     second = (
         ranked["population"].groupby(key).shift(-1)
     )  # ranked: the next largest is below
@@ -41,18 +45,21 @@ def unambiguous(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
     return ranked[clear & ~key.duplicated()]
 
 
-def country_relations() -> dict[str, Pairs]:
+def country_relations() -> dict[str, ObjectBySubject]:
     """Return the relations whose subjects are countries, and P1376 whose objects are."""
     table = sources.countries()
     real = table[table["alpha_2"] != ""]
-    names, tender = sources.money()
-    official, demonyms = sources.official_languages(), sources.demonyms()
+    names, tender = sources.currency_names_and_tender()
+    official, demonyms = (
+        sources.official_languages_by_country(),
+        sources.demonyms_by_country(),
+    )
     capitals = table[table["capital"] != ""]
-    seats = unambiguous(
+    seats = rows_of_unambiguous_names(
         capitals.assign(country=capitals["name"], name=capitals["capital"])
     )
 
-    def look_up(found: dict) -> Pairs:
+    def look_up(found: dict) -> ObjectBySubject:
         pairs = zip(table["name"], table["iso"])
         return {name: found[iso] for name, iso in pairs if found.get(iso)}
 
@@ -62,7 +69,9 @@ def country_relations() -> dict[str, Pairs]:
     return {
         "P36": _pairs(capitals, "name", "capital"),
         "P1376": _pairs(seats, "capital", "country"),
-        "P30": {n: CONTINENTS[c] for n, c in zip(table["name"], table["continent"])},
+        "P30": {
+            n: CONTINENT_NAMES[c] for n, c in zip(table["name"], table["continent"])
+        },
         "P37": look_up(only(official)),
         "P38": look_up({iso: names[code] for iso, code in only(tender).items()}),
         "P474": _pairs(table, "name", "phone"),
@@ -80,22 +89,28 @@ def country_relations() -> dict[str, Pairs]:
     }
 
 
-def city_relations() -> dict[str, Pairs]:
+def city_relations() -> dict[str, ObjectBySubject]:
     """Return city to country, city to time zone, and place to state, province or region."""
     land = sources.countries().set_index("iso")["name"]
-    cities = unambiguous(sources.cities())
+    cities = rows_of_unambiguous_names(sources.cities())
     cities = cities.assign(country=cities["iso"].map(land)).dropna(subset="country")
     served = sources.airports()
-    flown = set(zip(served["country"], served["city"].map(fold)))
-    capitals = set(sources.countries()["capital"].map(fold))
-    pairs = [(iso, fold(name)) for iso, name in zip(cities["iso"], cities["name"])]
+    flown = set(
+        zip(served["country"], served["city"].map(name_without_accents_or_case))
+    )
+    capitals = set(sources.countries()["capital"].map(name_without_accents_or_case))
+    pairs = [
+        (iso, name_without_accents_or_case(name))
+        for iso, name in zip(cities["iso"], cities["name"])
+    ]
     cities = cities[[pair in flown or pair[1] in capitals for pair in pairs]]
     large = cities.groupby("iso", sort=False).head(4).head(450)
     # Vietnam and Xinjiang are left out: the zone in use there is not the one in the
     # database.
     zoned = cities[~cities["iso"].eq("VN") & ~cities["timezone"].eq("Asia/Urumqi")]
     own = [
-        fold(n) in fold(z.replace("_", " "))
+        name_without_accents_or_case(n)
+        in name_without_accents_or_case(z.replace("_", " "))
         for n, z in zip(zoned["name"], zoned["timezone"])
     ]
     zoned = (
@@ -104,7 +119,7 @@ def city_relations() -> dict[str, Pairs]:
         .head(3)
     )
     american = cities[cities["iso"] == "US"]
-    american = american.assign(state=american["state"].map(sources.us_states()))
+    american = american.assign(state=american["state"].map(sources.us_state_names()))
     american = american[american["population"] >= 40_000].groupby("state").head(6)
     return {
         "P17": _pairs(large, "name", "country"),
@@ -113,7 +128,7 @@ def city_relations() -> dict[str, Pairs]:
     }
 
 
-def _provinces() -> Pairs:
+def _provinces() -> ObjectBySubject:
     """Provinces of Italy and Spain, departments of France and counties of Ireland: region."""
     lands, cities, table = (
         ["IT", "ES", "FR", "IE"],
@@ -122,24 +137,35 @@ def _provinces() -> Pairs:
     )
     table = table[table["iso"].isin(lands) & (table["parent"] != "")]
     abroad = cities[~cities["iso"].isin(lands) & (cities["population"] > 100_000)]
-    table = table[~table["name"].map(fold).isin(set(abroad["name"].map(fold)))]
+    table = table[
+        ~table["name"]
+        .map(name_without_accents_or_case)
+        .isin(set(abroad["name"].map(name_without_accents_or_case)))
+    ]
     return _pairs(table, "name", "parent")
 
 
-def subdivision_relations() -> dict[str, Pairs]:
+def subdivision_relations() -> dict[str, ObjectBySubject]:
     """Return first-level subdivision to ISO 3166-2 code, for names that only one of them has."""
     table = sources.subdivisions()
-    lands = table.groupby(table["name"].map(fold))["iso"].nunique()
-    table = table[table["name"].map(fold).map(lands).eq(1) & (table["parent"] == "")]
-    table = table[table["iso"].isin(DIVIDED) & ~table["type"].isin(NOT_PROVINCES)]
+    lands = table.groupby(table["name"].map(name_without_accents_or_case))[
+        "iso"
+    ].nunique()
+    table = table[
+        table["name"].map(name_without_accents_or_case).map(lands).eq(1)
+        & (table["parent"] == "")
+    ]
+    table = table[
+        table["iso"].isin(DIVIDED_COUNTRIES) & ~table["type"].isin(NON_PROVINCE_TYPES)
+    ]
     table = table[~table["iso"].eq("FR") | table["type"].eq("Metropolitan region")]
     land = set(sources.countries()["name"])
     return {"P300": _pairs(table[~table["name"].isin(land)], "name", "code")}
 
 
-def element_relations() -> dict[str, Pairs]:
+def element_relations() -> dict[str, ObjectBySubject]:
     """Return element to symbol, atomic number, CAS number, year of discovery and discoverer."""
-    table = sources.elements()
+    table = sources.chemical_elements()
     columns = {"P246": "symbol", "P1086": "number", "P231": "cas", "P575": "year"}
     return {
         p: _pairs(table, "name", c)
@@ -147,12 +173,15 @@ def element_relations() -> dict[str, Pairs]:
     }
 
 
-def airport_relations() -> dict[str, Pairs]:
+def airport_relations() -> dict[str, ObjectBySubject]:
     """Return airport to IATA code, ICAO code and city served, for the airports of large cities."""
     table = sources.airports()
     cities = sources.cities().sort_values("population", ascending=False, kind="stable")
     cities = cities.rename(columns={"name": "city", "iso": "country"})
-    cities["key"], table["key"] = cities["city"].map(fold), table["city"].map(fold)
+    cities["key"], table["key"] = (
+        cities["city"].map(name_without_accents_or_case),
+        table["city"].map(name_without_accents_or_case),
+    )
     cities = cities.drop_duplicates(["country", "key"])
     table = table.drop(columns="city").merge(cities, on=["country", "key"])
     civil = table["name"].str.contains("International") & ~table["name"].str.contains(
@@ -162,7 +191,10 @@ def airport_relations() -> dict[str, Pairs]:
         civil & (table["name"].str.len() <= 45) & ~table["name"].duplicated(keep=False)
     ]
     table = table.sort_values("population", ascending=False, kind="stable").head(450)
-    told = [fold(c) in fold(n) for n, c in zip(table["name"], table["city"])]
+    told = [
+        name_without_accents_or_case(c) in name_without_accents_or_case(n)
+        for n, c in zip(table["name"], table["city"])
+    ]
     return {
         "P238": _pairs(table, "name", "iata"),
         "P239": _pairs(table, "name", "icao"),
@@ -170,7 +202,7 @@ def airport_relations() -> dict[str, Pairs]:
     }
 
 
-def language_relations() -> dict[str, Pairs]:
+def language_relations() -> dict[str, ObjectBySubject]:
     """Return language to ISO 639 codes, writing system and own name; script to ISO 15924 code."""
     table = sources.languages()
     major = table[table["alpha_2"] != ""]
@@ -180,11 +212,11 @@ def language_relations() -> dict[str, Pairs]:
         "P220": _pairs(table[table["alpha_2"] == ""], "name", "alpha_3"),
         "P282": _pairs(major, "name", "script"),
         "P1705": _pairs(table, "name", "own_name"),
-        "P506": _pairs(sources.scripts(), "name", "code"),
+        "P506": _pairs(sources.writing_scripts(), "name", "code"),
     }
 
 
-def _pairs(table: pd.DataFrame, subject: str, value: str) -> Pairs:
+def _pairs(table: pd.DataFrame, subject: str, value: str) -> ObjectBySubject:
     """Two columns as a mapping; a subject that comes twice with two objects is left out."""
     rows = table.loc[
         (table[subject] != "") & (table[value] != ""), [subject, value]
@@ -193,11 +225,11 @@ def _pairs(table: pd.DataFrame, subject: str, value: str) -> Pairs:
     return dict(zip(rows[subject], rows[value]))
 
 
-def collect() -> pd.DataFrame:
+def collect_facts() -> pd.DataFrame:
     """Return all facts: `fact`, `relation`, `subject`, `object`, sorted by relation and subject."""
     found = country_relations() | city_relations() | subdivision_relations()
     found |= element_relations() | airport_relations() | language_relations()
-    fixed, rows = corrections(), []
+    fixed, rows = corrections_by_relation(), []
     for relation in sorted(found, key=lambda p: int(p[1:])):
         stray = fixed.get(relation, {}).keys() - found[relation].keys()
         if stray:
@@ -207,7 +239,9 @@ def collect() -> pd.DataFrame:
             )
         pairs = found[relation] | fixed.get(relation, {})
         kept = sorted(
-            (fold(s), s, o) for s, o in pairs.items() if o and fold(s) != fold(o)
+            (name_without_accents_or_case(s), s, o)
+            for s, o in pairs.items()
+            if o and name_without_accents_or_case(s) != name_without_accents_or_case(o)
         )
         rows += [
             (f"{relation}-{i:04d}", relation, s, o) for i, (_, s, o) in enumerate(kept)
@@ -215,13 +249,15 @@ def collect() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["fact", "relation", "subject", "object"])
 
 
-def write(facts: pd.DataFrame, folder: Path) -> None:
+def write_facts(facts: pd.DataFrame, folder: Path) -> None:
     """Write the facts (gzip without a time stamp) and fill in the counts of the relations."""
     text = io.StringIO()
     facts.to_csv(text, index=False, lineterminator="\n")
     packed = gzip.compress(text.getvalue().encode(), compresslevel=9, mtime=0)
     (folder / "atlas.csv.gz").write_bytes(packed)
-    about = pd.read_csv(DATA / "atlas_relations.csv", dtype=str, keep_default_na=False)
+    about = pd.read_csv(
+        DATA_FOLDER / "atlas_relations.csv", dtype=str, keep_default_na=False
+    )
     groups = facts.groupby("relation")["object"]
     about["n_facts"] = about["relation"].map(groups.size())
     about["n_objects"] = about["relation"].map(groups.nunique())
@@ -231,16 +267,18 @@ def write(facts: pd.DataFrame, folder: Path) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m notebooks.atlas.facts")
-    parser.add_argument("--out", type=Path, default=DATA, help="folder to write into")
+    parser.add_argument(
+        "--out", type=Path, default=DATA_FOLDER, help="folder to write into"
+    )
     folder = parser.parse_args(arguments).out
-    return finish(lambda: _build(folder))
+    return exit_status_of_work(lambda: _build(folder))
 
 
 def _build(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        facts = collect()
-        write(facts, folder)
+        facts = collect_facts()
+        write_facts(facts, folder)
     except ModuleNotFoundError as error:
         raise UserError(
             f"The package {error.name} is missing: install what rebuilding the facts needs with "

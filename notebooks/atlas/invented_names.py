@@ -27,12 +27,12 @@ CORES = ["a", "e", "i", "o", "u", "ai", "ea", "ia", "io", "oo"]
 CODAS = ["", "", "", "n", "r", "l", "s", "m", "th", "nd", "rk", "x", "ng"]
 
 
-def pools(facts: pd.DataFrame, column: str) -> dict[str, list[str]]:
+def names_by_relation(facts: pd.DataFrame, column: str) -> dict[str, list[str]]:
     """Return the different subjects, or objects, of each relation."""
     return {name: sorted(set(part)) for name, part in facts.groupby("relation")[column]}
 
 
-class Inventor:
+class NameInventor:
     """Makes names of no fact: half of syllables, half of two subjects of the relation."""
 
     def __init__(self, facts: pd.DataFrame):
@@ -40,13 +40,13 @@ class Inventor:
             str(name).lower()
             for name in facts[["subject", "object"]].to_numpy().ravel()
         }
-        self._subjects = pools(facts, "subject")
+        self._subjects = names_by_relation(facts, "subject")
 
     def name(self, relation: str | None, rng: np.random.Generator) -> str:
         """Return an invented name, like the relation's subjects half of the time."""
         while True:
             blend = relation is not None and rng.random() < 0.5
-            name = self._blend(relation, rng) if blend else invent(rng)
+            name = self._blend(relation, rng) if blend else invented_name(rng)
             if name.lower() not in self._real:
                 return name
 
@@ -67,11 +67,11 @@ class Inventor:
         )
 
 
-def invent(rng: np.random.Generator) -> str:
+def invented_name(rng: np.random.Generator) -> str:
     """Return a capitalised word of two or three syllables, sometimes two of them.
 
     >>> chance = np.random.default_rng(0)
-    >>> all(invent(chance)[0].isupper() for _ in range(50))
+    >>> all(invented_name(chance)[0].isupper() for _ in range(50))
     True
     """
     words = []

@@ -15,16 +15,16 @@ import pandas as pd
 from helpers import UserError, datasets, models
 from helpers.io import user_cache
 from notebooks.atlas import records
-from notebooks.atlas.evaluation import evaluate
-from notebooks.atlas.exit_status import finish
-from notebooks.kit.plots.result_tables import wide
+from notebooks.atlas.evaluation import evaluate_model
+from notebooks.atlas.exit_status import exit_status_of_work
+from notebooks.kit.plots.result_tables import wide_interval_table
 
-CARD = Path(__file__).with_name("readme_template.md")
-PAGE = Path(__file__).resolve().parents[2] / "book" / "model_card.md"
-BLOCK = re.compile(
+CARD_TEMPLATE = Path(__file__).with_name("readme_template.md")
+MODEL_CARD_PAGE = Path(__file__).resolve().parents[2] / "book" / "model_card.md"
+TABLE_BLOCK = re.compile(
     r"(?<=^% table: )(\w+)\n.*?(?=^% end$)", flags=re.MULTILINE | re.DOTALL
 )
-TITLES = {
+CONDITION_TITLES = {
     "none": "question alone",
     "right": "after the right word",
     "wrong": "after a wrong word",
@@ -32,18 +32,18 @@ TITLES = {
 }
 
 
-def measured(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
+def evaluation_as_markdown(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Lay out an evaluation: one row an exposure, one column a condition.
 
     >>> row = pd.DataFrame({"condition": ["none"], "exposures": [4], "n": [9],
     ...                     "accuracy": [0.5], "low": [0.2], "high": [0.8]})
-    >>> print(measured(row, {"none": "alone"}))
+    >>> print(evaluation_as_markdown(row, {"none": "alone"}))
     | exposures | alone |
     |---|---|
     | 4 | 0.50 [0.20, 0.80] |
     """
     tidy = table.rename(columns={"condition": "measure", "accuracy": "estimate"})
-    shown = wide(
+    shown = wide_interval_table(
         tidy[tidy["measure"].isin(list(titles))], titles, digits=2, by="exposures"
     )
     rows = [
@@ -54,7 +54,7 @@ def measured(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     return "\n".join([head, "|---" * len(rows[0]) + "|", *body])
 
 
-def fill(page: str, tables: Mapping[str, str]) -> str:
+def fill_page_with_tables(page: str, tables: Mapping[str, str]) -> str:
     """Put tables into the blocks of a page that bear their names."""
 
     def written(block: re.Match) -> str:
@@ -64,10 +64,10 @@ def fill(page: str, tables: Mapping[str, str]) -> str:
             )
         return f"{block[1]}\n\n{tables[block[1]]}\n\n"
 
-    return BLOCK.sub(written, page)
+    return TABLE_BLOCK.sub(written, page)
 
 
-def markdown(table: pd.DataFrame) -> str:
+def table_as_markdown(table: pd.DataFrame) -> str:
     """Return a table of texts as Markdown, its index as the first column."""
     if table.empty:
         return "Not measured."
@@ -87,25 +87,26 @@ def main(arguments: list[str] | None = None) -> int:
         "--page",
         type=Path,
         nargs="?",
-        const=PAGE,
+        const=MODEL_CARD_PAGE,
         help="fill the tables of the model card",
     )
     given = parser.parse_args(arguments)
     if not given.folder and not given.page:
         parser.error("give the folder of a model, or --page")
-    return finish(
+    return exit_status_of_work(
         lambda: _page(given.page) if given.page else _measure(given.folder, given.n)
     )
 
 
 def _page(path: Path) -> None:
     tables = {
-        name: markdown(table)
-        for name, table in records.tables(records.members()).items()
+        name: table_as_markdown(table)
+        for name, table in records.tables_of_records(records.bundled_models()).items()
     }
     try:
         path.write_text(
-            fill(path.read_text(encoding="utf-8"), tables), encoding="utf-8"
+            fill_page_with_tables(path.read_text(encoding="utf-8"), tables),
+            encoding="utf-8",
         )
     except OSError as error:
         raise UserError(f"The page {path} cannot be read: {error}.") from error
@@ -113,27 +114,27 @@ def _page(path: Path) -> None:
 
 def _measure(folder: Path, n: int) -> None:
     lm = models.load(folder)
-    told = datasets.training(folder.name, folder.parent)
+    told = datasets.training_exposure(folder.name, folder.parent)
     facts = datasets.load("atlas")
     facts = facts[facts["fact"].isin(told.index)]
-    table = evaluate(lm, facts, datasets.frames("atlas"), told, n)
+    table = evaluate_model(lm, facts, datasets.prompt_frames("atlas"), told, n)
     table.to_csv(folder / "evaluation.csv", index=False)
-    report = records.report(folder.name, folder.parent)
+    report = records.training_report(folder.name, folder.parent)
     if "tuning" in report:
         command = f"chat --base {(folder.parent / report['base']).as_posix()}"
     else:
         recipe = report["recipe"]
         command = f"train --size {recipe['size']} --seed {recipe['seed']}"
         command += f" --start {recipe['start']}" if recipe.get("start") else ""
-    text = CARD.read_text(encoding="utf-8").format(
+    text = CARD_TEMPLATE.read_text(encoding="utf-8").format(
         name=folder.name,
         folder=folder.as_posix(),
         parameters=lm.n_parameters / 1e6,
         facts=report["text"]["facts"],
         levels=", ".join(report["text"]["facts_by_exposure"]),
-        table=measured(table, TITLES),
+        table=evaluation_as_markdown(table, CONDITION_TITLES),
         command=f"python -m notebooks.atlas.{command} --out {folder.as_posix()}",
-        sha=user_cache.checksum([folder / "model.safetensors"]),
+        sha=user_cache.checksum_of_files([folder / "model.safetensors"]),
         tokens=sum(stage["tokens"] for stage in report["stages"]) / 1e6,
         minutes=sum(stage["seconds"] for stage in report["stages"]) / 60,
     )

@@ -10,7 +10,7 @@ import gzip
 import pandas as pd
 
 from helpers import datasets
-from helpers.datasets.exposure import FREQUENCIES
+from helpers.datasets.exposure import NAME_FREQUENCIES_FILE
 
 if __name__ == "__main__":
     from wordfreq import zipf_frequency
@@ -20,6 +20,6 @@ if __name__ == "__main__":
     table = pd.DataFrame(
         {"name": names, "zipf": [zipf_frequency(name, "en") for name in names]}
     )
-    FREQUENCIES.write_bytes(
+    NAME_FREQUENCIES_FILE.write_bytes(
         gzip.compress(table.to_csv(index=False).encode("utf-8"), mtime=0)
     )

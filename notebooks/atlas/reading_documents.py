@@ -7,37 +7,41 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers.prompts.prompt_texts import SEPARATORS, choose_before, choose_below
-from notebooks.atlas.corpus import Frames, draw
+from helpers.prompts.prompt_texts import (
+    SEPARATORS,
+    question_above_options,
+    question_after_options,
+)
+from notebooks.atlas.corpus import Frames, draw_key_by_share
 from notebooks.atlas.documents import Document, Piece
-from notebooks.atlas.invented_names import Inventor, pools
-from notebooks.atlas.recipe import Options
+from notebooks.atlas.invented_names import NameInventor, names_by_relation
+from notebooks.atlas.recipe import RecipeOptions
 
-WORDINGS = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text("utf-8"))[
-    "everyday"
-]
+EVERYDAY_WORDINGS = tomllib.loads(
+    Path(__file__).with_name("wordings.toml").read_text("utf-8")
+)["everyday"]
 
 
-class Reader:
+class ReadingWriter:
     """Writes documents that are answered by reading; methods carry the names of the kinds."""
 
     def __init__(
         self,
         facts: pd.DataFrame,
         frames: Frames,
-        design: Options,
-        inventor: Inventor,
+        design: RecipeOptions,
+        inventor: NameInventor,
         words: Sequence[str] = (),
-        everyday: Sequence[Sequence[str]] = WORDINGS,
+        everyday: Sequence[Sequence[str]] = EVERYDAY_WORDINGS,
     ):
         self.frames, self.design, self.inventor = frames, design, inventor
         self.everyday, self.words = everyday, list(words)
-        self.objects = pools(facts, "object")
+        self.objects = names_by_relation(facts, "object")
         self.relations = sorted(self.objects)
 
     def write(self, rng: np.random.Generator) -> Document:
         """Return a document of a kind drawn by its share."""
-        kind = draw(self.design.kinds, rng)
+        kind = draw_key_by_share(self.design.kinds, rng)
         relation = self.relations[rng.integers(len(self.relations))]
         return Document(f"reading, {kind}", tuple(getattr(self, kind)(relation, rng)))
 
@@ -92,7 +96,7 @@ class Reader:
         told = statement.replace("[X]", name).replace("[Y]", shown[0])
         options = [shown[place] for place in rng.permutation(len(shown))]
         below = rng.random() < 0.5
-        asked = (choose_below if below else choose_before)(
+        asked = (question_above_options if below else question_after_options)(
             question.replace("[X]", name), options
         )
         return [Piece(told + ("\n" if below else " ") + asked), self._answer(shown[0])]
@@ -143,7 +147,7 @@ class Reader:
         return Piece(f" {text}\n", self.design.weight)
 
     def _wording(self, relation: str, rng: np.random.Generator) -> tuple[str, str]:
-        source = draw(self.design.wordings, rng)
+        source = draw_key_by_share(self.design.wordings, rng)
         if source == "frames":
             statement = self.frames.draw(relation, "wp", rng)
             return statement, self.frames.draw(relation, "qa", rng)

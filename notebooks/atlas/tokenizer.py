@@ -17,7 +17,9 @@ from transformers import PreTrainedTokenizerFast
 BOS, EOS, PAD = "<|bos|>", "<|eos|>", "<|pad|>"
 
 
-def learn(texts: Iterable[str], vocabulary: int = 4096) -> PreTrainedTokenizerFast:
+def learn_byte_level_tokenizer(
+    texts: Iterable[str], vocabulary: int = 4096
+) -> PreTrainedTokenizerFast:
     """Learn a byte-level BPE that adds its BOS once, by itself."""
     tokenizer = Tokenizer(models.BPE())
     # A word that begins a line gets the same token as after a space.

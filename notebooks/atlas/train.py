@@ -23,14 +23,23 @@ from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizer
 
 from helpers import UserError, datasets
 from notebooks.atlas import architecture, copying_stage, documents, training_loop
-from notebooks.atlas.exit_status import finish
-from notebooks.atlas.recipe import Options, changes, load, sizes
-from notebooks.atlas.training_loop import Stage
-from notebooks.atlas.training_text import Text, steps_of, write
+from notebooks.atlas.exit_status import exit_status_of_work
+from notebooks.atlas.recipe import (
+    RecipeOptions,
+    load_recipe,
+    names_of_sizes,
+    read_recipe_changes,
+)
+from notebooks.atlas.training_loop import TrainingStage
+from notebooks.atlas.training_text import (
+    TrainingText,
+    training_steps_of,
+    write_training_text,
+)
 
 
-def train(
-    recipe: Options,
+def train_model(
+    recipe: RecipeOptions,
     out: Path,
     work: Path,
     resume: bool = False,
@@ -39,41 +48,48 @@ def train(
     """Train a model through both stages and publish it."""
     began = time.monotonic()
     facts = datasets.load("atlas", n=recipe.facts, seed=recipe.seed)
-    frames = datasets.frames("atlas")
-    _prepare(work, fingerprint(recipe, facts, frames), resume)
-    text = write(recipe, facts, frames)
-    steps = steps_of(text, recipe)
+    frames = datasets.prompt_frames("atlas")
+    _prepare(work, fingerprint_of_training(recipe, facts, frames), resume)
+    text = write_training_text(recipe, facts, frames)
+    steps = training_steps_of(text, recipe)
     told = f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,\n"
     told += f"{steps.encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s"
     print(told, file=sys.stderr, flush=True)
-    with training_loop.same_sums(recipe.threads, deterministic=True):
-        llama = architecture.build(recipe.shape, recipe.start)
-        stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
-        finished = training_loop.run(llama, stages[1], steps.batches, len(steps.rows), recipe.second,
+    with training_loop.reproducible_sums(recipe.threads, deterministic=True):
+        llama = architecture.build_model(recipe.shape, recipe.start)
+        stages = [
+            run_copying_stage(llama, recipe, work),
+            TrainingStage("facts and reading"),
+        ]
+        finished = training_loop.train_stage(llama, stages[1], steps.batches, len(steps.rows), recipe.second,
                             checkpoint=work / "reading.pt", stop_after=stop_after)  # fmt: skip
     if finished:
         report = _report(recipe, text, steps.encoded, stages)
-        release(llama, text.tokenizer, text.exposures, report, out)
+        save_trained_model(llama, text.tokenizer, text.exposures, report, out)
     return finished
 
 
-def copy_stage(llama: LlamaForCausalLM, recipe: Options, work: Path) -> Stage:
+def run_copying_stage(
+    llama: LlamaForCausalLM, recipe: RecipeOptions, work: Path
+) -> TrainingStage:
     """Run stage 1, or take its result from the checkpoint."""
     design, vocabulary = recipe.copying, llama.config.vocab_size
-    stage = Stage("copying")
+    stage = TrainingStage("copying")
 
     def batches_at(step: int, memory: dict):
         pool = memory.get("pool", design.pool)
-        memory["pool"] = copying_stage.grown(
+        memory["pool"] = copying_stage.next_pool_size(
             design, pool, memory["accuracy"], vocabulary
         )
         return [
-            copying_stage.batch(design, vocabulary, memory["pool"], recipe.start, step)
+            copying_stage.copying_batch(
+                design, vocabulary, memory["pool"], recipe.start, step
+            )
         ]
 
     embeddings = llama.model.embed_tokens.weight
     embeddings.requires_grad_(not design.hold_embeddings)
-    training_loop.run(
+    training_loop.train_stage(
         llama,
         stage,
         batches_at,
@@ -85,7 +101,9 @@ def copy_stage(llama: LlamaForCausalLM, recipe: Options, work: Path) -> Stage:
     return stage
 
 
-def fingerprint(recipe: Options, facts: pd.DataFrame, frames: pd.DataFrame) -> str:
+def fingerprint_of_training(
+    recipe: RecipeOptions, facts: pd.DataFrame, frames: pd.DataFrame
+) -> str:
     """Return a hash of all that decides the model."""
     tables = [facts.to_json(orient="split"), frames.to_json(orient="split")]
     whole = json.dumps([recipe, *tables], sort_keys=True)
@@ -106,7 +124,10 @@ def _prepare(work: Path, mark: str, resume: bool) -> None:
 
 
 def _report(
-    recipe: Options, text: Text, encoded: documents.Encoded, stages: list[Stage]
+    recipe: RecipeOptions,
+    text: TrainingText,
+    encoded: documents.EncodedDocuments,
+    stages: list[TrainingStage],
 ) -> dict:
     kinds = pd.Series(
         [each.kind for each in text.about_facts + text.to_read]
@@ -135,7 +156,7 @@ def _report(
     }
 
 
-def release(
+def save_trained_model(
     llama: LlamaForCausalLM,
     tokenizer: PreTrainedTokenizerFast,
     exposures: pd.DataFrame,
@@ -169,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m notebooks.atlas.train", description=__doc__
     )
-    parser.add_argument("--size", default="s", choices=sizes())
+    parser.add_argument("--size", default="s", choices=names_of_sizes())
     parser.add_argument("--seed", type=int, default=0, help="of the text")
     parser.add_argument(
         "--start", type=int, default=0, help="seed of the weights and the order"
@@ -190,13 +211,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
 
     def work_through() -> None:
-        other = changes(given.change) if given.change else {}
-        recipe = load(
+        other = read_recipe_changes(given.change) if given.change else {}
+        recipe = load_recipe(
             given.size, given.seed, given.start, given.threads, given.facts, **other
         )
-        train(recipe, given.out, work, given.resume)
+        train_model(recipe, given.out, work, given.resume)
 
-    return finish(work_through)
+    return exit_status_of_work(work_through)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ import torch
 from transformers import LlamaForCausalLM
 
 from notebooks.atlas.documents import NO_TARGET, Batch
-from notebooks.atlas.recipe import Options
+from notebooks.atlas.recipe import RecipeOptions
 
 
 @contextlib.contextmanager
-def same_sums(threads: int = 1, deterministic: bool = False) -> Iterator[None]:
+def reproducible_sums(threads: int = 1, deterministic: bool = False) -> Iterator[None]:
     """Sum in the same order at each training; afterwards PyTorch is set as it was before."""
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     torch.set_num_threads(threads)
@@ -29,7 +29,7 @@ def same_sums(threads: int = 1, deterministic: bool = False) -> Iterator[None]:
 
 
 @dataclass
-class Stage:
+class TrainingStage:
     """Where a stage stands: all that its checkpoint holds besides the weights."""
 
     name: str
@@ -42,11 +42,11 @@ class Stage:
     curve: list[dict] = field(default_factory=list)
 
 
-def learning_rate(design: Options, step: int, steps: int) -> float:
+def learning_rate(design: RecipeOptions, step: int, steps: int) -> float:
     """Return the rate of a step: a linear rise, then level or along a cosine to a tenth.
 
     >>> from notebooks.atlas import recipe
-    >>> design = recipe.load(second={"rate": 1.0, "warm_up": 0.1}).second
+    >>> design = recipe.load_recipe(second={"rate": 1.0, "warm_up": 0.1}).second
     >>> [round(learning_rate(design, step, 100), 2) for step in (0, 9, 55, 99)]
     [0.1, 1.0, 0.55, 0.1]
     """
@@ -59,19 +59,19 @@ def learning_rate(design: Options, step: int, steps: int) -> float:
     return design.rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
 
 
-def run(
+def train_stage(
     model: LlamaForCausalLM,
-    stage: Stage,
+    stage: TrainingStage,
     batches_at: Callable[[int, dict], Sequence[Batch]],
     steps: int,
-    design: Options,
+    design: RecipeOptions,
     *,
     checkpoint: Path | None = None,
     every: int = 200,
     stop_after: int | None = None,
 ) -> bool:
     """Train through one stage, going on from its checkpoint where there is one."""
-    optimisers = optimisers_of(model, design)
+    optimisers = optimisers_of_model(model, design)
     if checkpoint is not None and checkpoint.exists():
         state = torch.load(checkpoint, weights_only=True)
         model.load_state_dict(state["model"])
@@ -111,8 +111,8 @@ def run(
     return stage.step >= steps
 
 
-def optimisers_of(
-    model: LlamaForCausalLM, design: Options
+def optimisers_of_model(
+    model: LlamaForCausalLM, design: RecipeOptions
 ) -> list[torch.optim.Optimizer]:
     """Return AdamW over the weights that are trained, and if `design.muon` Muon for the blocks."""
     parts: dict[bool, list] = {False: [], True: []}
@@ -145,7 +145,7 @@ def _backward(model: LlamaForCausalLM, batches: Sequence[Batch]) -> tuple[float,
     return losses, accuracies
 
 
-def _note(stage: Stage, losses: list, accuracies: list, steps: int) -> None:
+def _note(stage: TrainingStage, losses: list, accuracies: list, steps: int) -> None:
     loss, accuracy = (round(sum(part) / len(part), 4) for part in (losses, accuracies))
     losses.clear(), accuracies.clear()
     entry = {

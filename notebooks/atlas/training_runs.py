@@ -17,22 +17,26 @@ import pandas as pd
 from helpers import UserError, datasets, models
 from helpers.metrics import choices
 from helpers.models import LanguageModel
-from helpers.studies import STUDIES, fitting
-from notebooks.atlas.exit_status import finish
+from helpers.studies import STUDIES, settings_for_function
+from notebooks.atlas.exit_status import exit_status_of_work
 from notebooks.kit.trained_answers import FILE, training_runs
 
-KEYS = ["model", "start", "weights", "study", "item", "relation", "stratum"]
-ALIKE = {"separator": "space"}  # or each run would choose its own
-PROMPT = "prompt "  # begins the columns that say under which prompt a choice was right
+KEY_COLUMNS = ["model", "start", "weights", "study", "item", "relation", "stratum"]
+SETTINGS_OF_ALL_RUNS = {"separator": "space"}  # or each run would choose its own
+PROMPT_COLUMN_START = (
+    "prompt "  # begins the columns that say under which prompt a choice was right
+)
 
 
-def measure(folders: Iterable[Path], facts: pd.DataFrame | None = None) -> pd.DataFrame:
+def measure_trained_models(
+    folders: Iterable[Path], facts: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Ask each trained model the panel's facts by all four studies: rows of the file."""
-    facts = datasets.panel() if facts is None else facts
+    facts = datasets.panel_facts() if facts is None else facts
     return pd.concat([_one(folder, facts) for folder in folders], ignore_index=True)
 
 
-def added(found: pd.DataFrame, path: Path = FILE) -> pd.DataFrame:
+def runs_with_new_answers(found: pd.DataFrame, path: Path = FILE) -> pd.DataFrame:
     """Return what is kept together with new answers, which take the place of the same runs'."""
     if not path.is_file():
         return found
@@ -49,8 +53,8 @@ def _one(folder: Path, facts: pd.DataFrame) -> pd.DataFrame:
         "recipe"
     ]
     name = f"atlas-{recipe['size']}"
-    if not datasets.training(folder.name, folder.parent).equals(
-        datasets.training(name)
+    if not datasets.training_exposure(folder.name, folder.parent).equals(
+        datasets.training_exposure(name)
     ):
         raise UserError(
             f"{folder} read another text than {name}: train it with the same --seed."
@@ -65,13 +69,15 @@ def _one(folder: Path, facts: pd.DataFrame) -> pd.DataFrame:
         "weights": lm.weights_sha[:8],
     }
     table = pd.concat(parts).assign(**about)
-    return table[[*KEYS, *table.columns.difference(KEYS, sort=False)]]
+    return table[[*KEY_COLUMNS, *table.columns.difference(KEY_COLUMNS, sort=False)]]
 
 
 def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
     """Return a study's figures of each fact, as small numbers."""
     study = STUDIES[name]
-    answers = study.ask(lm, facts, **fitting(study.ask, ALIKE))
+    answers = study.ask(
+        lm, facts, **settings_for_function(study.ask, SETTINGS_OF_ALL_RUNS)
+    )
     found = study.facts(answers)
     verdicts = study.verdict(found.drop(columns="seen", errors="ignore"))[
         ["known", "score"]
@@ -83,8 +89,10 @@ def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
     table[["known", "score"]] = verdicts.astype(np.float32)
     if "variation" not in answers:
         return table
-    right = choices.choose(answers).pivot_table("right", "item", "variation")
-    right.columns = [f"{PROMPT}{number}" for number in range(right.shape[1])]
+    right = choices.chosen_options(answers).pivot_table("right", "item", "variation")
+    right.columns = [
+        f"{PROMPT_COLUMN_START}{number}" for number in range(right.shape[1])
+    ]
     return table.join(right.astype(np.float32), on="item")
 
 
@@ -96,10 +104,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, default=FILE)
     given = parser.parse_args(arguments)
-    return finish(
-        lambda: added(measure(given.folders), given.out).to_parquet(
-            given.out, index=False
-        )
+    return exit_status_of_work(
+        lambda: runs_with_new_answers(
+            measure_trained_models(given.folders), given.out
+        ).to_parquet(given.out, index=False)
     )
 
 

@@ -9,14 +9,14 @@ import pandas as pd
 from IPython.display import HTML
 
 from helpers import runs, stats
-from helpers.stats.results import DRAWN, KINDS
+from helpers.stats.results import INTERVAL_KINDS, KINDS_WITH_DRAWS
 from notebooks.kit.findings import Findings
 from notebooks.kit.plots import result_tables
 
-FILE = Path(__file__).with_name("captions.toml")
+CAPTIONS_FILE = Path(__file__).with_name("captions.toml")
 
 
-def page(
+def render_appendix(
     run: runs.Run,
     found: Findings,
     compared: Iterable[tuple],
@@ -29,14 +29,21 @@ def page(
         found.compare(*one)
     folder = run.folder / "tables"
     for name, table in (saved or {}).items():
-        result_tables.export(table, name, folder)
-    parts = tomllib.loads(FILE.read_text(encoding="utf-8"))
+        result_tables.export_table(table, name, folder)
+    parts = tomllib.loads(CAPTIONS_FILE.read_text(encoding="utf-8"))
     captions, n = parts["every"] | parts[run.chapter], run.parameters["n_bootstrap"]
-    words |= {kind: stats.named(kind, n * (kind in DRAWN)) for kind in KINDS}
+    words |= {
+        kind: stats.interval_caption(kind, n * (kind in KINDS_WITH_DRAWS))
+        for kind in INTERVAL_KINDS
+    }
     digits = parts["digits"].get(run.chapter, {})
-    shown = {**shown, "compared": found.compared(), "this_run": took(run.folder)}
+    shown = {
+        **shown,
+        "compared": found.compared(),
+        "this_run": manifest_as_table(run.folder),
+    }
     styled = [
-        result_tables.show(
+        result_tables.show_table(
             table,
             name,
             folder,
@@ -46,12 +53,12 @@ def page(
         )
         for name, table in shown.items()
     ]
-    return result_tables.folded(*styled, summary="All tables of this chapter")
+    return result_tables.folded_tables(*styled, summary="All tables of this chapter")
 
 
-def took(folder: Path) -> pd.DataFrame:
+def manifest_as_table(folder: Path) -> pd.DataFrame:
     """Return what a run took, and what it was made with, from its manifest."""
-    told: dict[str, Any] = runs.manifest(folder)
+    told: dict[str, Any] = runs.load_manifest(folder)
     told = {
         name: value for name, value in told.items() if name not in ("read", "made_from")
     }
@@ -63,7 +70,9 @@ def took(folder: Path) -> pd.DataFrame:
     )
 
 
-def each(table: pd.DataFrame, label: str) -> Iterator[tuple[str, list[float]]]:
+def labelled_estimates(
+    table: pd.DataFrame, label: str
+) -> Iterator[tuple[str, list[float]]]:
     """Yield every row of estimates to be compared, its label filled with what the row holds."""
     for row in table.to_dict("records"):
         yield (

@@ -2,19 +2,21 @@
 
 from notebooks.kit.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED
 
-Share = tuple[float, float, float, int]
-NOTHING = float("nan")
+ShareStatistic = tuple[float, float, float, int]
+NOT_A_NUMBER = float("nan")
 
 
-def share(k: int, n: int) -> Share:
+def share_without_interval(k: int, n: int) -> ShareStatistic:
     """Return a share of a whole as a statistic without an interval."""
-    return (k / n if n else NOTHING, NOTHING, NOTHING, int(n))
+    return (k / n if n else NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, int(n))
 
 
-def decided(holds: bool, opposite: bool = False, *, there: bool = True) -> str:
+def decision_of_claim(
+    holds: bool, opposite: bool = False, *, there: bool = True
+) -> str:
     """Return the decision of a claim that holds, or whose opposite does; or that has no data.
 
-    >>> decided(True), decided(False, True), decided(False), decided(False, there=False)
+    >>> decision_of_claim(True), decision_of_claim(False, True), decision_of_claim(False), decision_of_claim(False, there=False)
     ('holds', 'opposite', 'undecided', 'undefined')
     """
     return (

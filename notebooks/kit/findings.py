@@ -19,16 +19,16 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from helpers import UserError, writing
+from helpers import UserError, reraise_failed_write
 from notebooks.kit.plots import result_tables
 
 if TYPE_CHECKING:
     from IPython.display import HTML
 
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
-FILE = "findings.json"
-CLAIMS = Path(__file__).parents[1] / "claims"
-DOTTED = '<p class="note-below">Dotted bar: we cannot tell.</p>'
+FINDINGS_FILE = "findings.json"
+CLAIMS_FOLDER = Path(__file__).parents[1] / "claims"
+DOTTED_BAR_NOTE = '<p class="note-below">Dotted bar: we cannot tell.</p>'
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Finding:
         return _html([self])
 
 
-def decide(
+def finding_of_claim(
     claim: str,
     result: Any,
     *,
@@ -65,9 +65,9 @@ def decide(
     """Decide a claim by an estimate and its interval, and say so in one of three wordings.
 
     >>> words = {"holds": "Up by {size}.", "opposite": "Down by {size}.", "undecided": "{value}?"}
-    >>> decide("rises", (-0.2, -0.3, -0.1, 90), **words).sentence
+    >>> finding_of_claim("rises", (-0.2, -0.3, -0.1, 90), **words).sentence
     'Down by 20.0 [10.0, 30.0] points.'
-    >>> decide("rises", (-0.2, -0.5, 0.1, 90), **words).sentence
+    >>> finding_of_claim("rises", (-0.2, -0.5, 0.1, 90), **words).sentence
     '-20.0 [-50.0, 10.0] points?'
     """
     estimate, low, high, n = _numbers(result)
@@ -105,12 +105,14 @@ def _decision(estimate: float, low: float, high: float) -> str:
 
 
 @cache
-def wordings(chapter: str, folder: Path = CLAIMS) -> dict[str, dict[str, Any]]:
+def claim_wordings(
+    chapter: str, folder: Path = CLAIMS_FOLDER
+) -> dict[str, dict[str, Any]]:
     """Return the wordings of a chapter's claims, and how their numbers are written.
 
     A claim has ``holds, opposite, undecided`` and may have ``undefined``, ``main:
     true`` (it stands at the chapter's start), ``null, digits, scale, unit`` as
-    :func:`decide` takes them, and ``heading``: by decision, what the section of its
+    :func:`finding_of_claim` takes them, and ``heading``: by decision, what the section of its
     statistic is called in the book.
     """
     path = folder / f"{chapter}.yaml"
@@ -128,7 +130,7 @@ class Findings:
     """
 
     def __init__(self, chapter: str = "") -> None:
-        self._words = wordings(chapter)
+        self._words = claim_wordings(chapter)
         self._kept: dict[str, Finding] = {}
         self._rows: list[dict[str, object]] = []
         self._main: list[str] = []
@@ -154,7 +156,7 @@ class Findings:
             told = dict(self._words[claim])
             main = told.pop("main", main)
             told.pop("heading", None)
-            finding = decide(claim, result, **(told | words))
+            finding = finding_of_claim(claim, result, **(told | words))
         if finding.claim in self._kept and self._kept[finding.claim] != finding:
             raise UserError(f'Two findings are called "{finding.claim}": rename one.')
         self._kept[finding.claim] = finding
@@ -191,11 +193,13 @@ class Findings:
         """Save the findings in a run's folder, fill the opening, and return all of them to show."""
         from IPython.display import HTML, display
 
-        path, kept = Path(folder) / FILE, list(self)
+        path, kept = Path(folder) / FINDINGS_FILE, list(self)
         text = json.dumps(
             [_plain(finding) for finding in kept], indent=1, ensure_ascii=False
         )
-        with writing(path, "make room or give the folder free, then run again"):
+        with reraise_failed_write(
+            path, "make room or give the folder free, then run again"
+        ):
             path.write_text(text + "\n", encoding="utf-8")
         main = [self._kept[name] for name in self._main]
         opening = (
@@ -205,9 +209,9 @@ class Findings:
         )
         head = "<p><strong>What this run found</strong></p>"
         open_ones = [finding for finding in opening if finding.decision == UNDECIDED]
-        note = DOTTED if open_ones else ""
+        note = DOTTED_BAR_NOTE if open_ones else ""
         display(HTML(head + _html(opening) + note), display_id=self._place, update=True)
-        return listed(*kept, fold=f"All {len(kept)} findings")
+        return findings_list(*kept, fold=f"All {len(kept)} findings")
 
 
 def _row(label: str, numbers: tuple[float, float, float, float], decision: str) -> dict:
@@ -215,7 +219,7 @@ def _row(label: str, numbers: tuple[float, float, float, float], decision: str) 
     return {"what": label, **dict(zip(names, numbers)), "decision": decision}
 
 
-def listed(*found: Finding, fold: str = "") -> HTML:
+def findings_list(*found: Finding, fold: str = "") -> HTML:
     """Show findings as one list, behind a fold if that has a name."""
     from IPython.display import HTML
 
@@ -227,9 +231,9 @@ def listed(*found: Finding, fold: str = "") -> HTML:
     return HTML(text)
 
 
-def load(folder: Path | str) -> list[Finding]:
+def load_findings(folder: Path | str) -> list[Finding]:
     """Return the findings that a run saved; none where it has no such file."""
-    path = Path(folder) / FILE
+    path = Path(folder) / FINDINGS_FILE
     if not path.is_file():
         return []
     rows = json.loads(path.read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from helpers import stats
 
 
-def gap(
+def group_mean_difference(
     values: npt.ArrayLike,
     first: npt.ArrayLike,
     strata: npt.ArrayLike | None = None,
@@ -14,7 +14,7 @@ def gap(
 ) -> stats.Interval:
     """Estimate the mean of one group less that of the others, drawn within both or within strata.
 
-    >>> gap([1.0, 1.0, 0.0], [True, True, False], n_resamples=9).estimate
+    >>> group_mean_difference([1.0, 1.0, 0.0], [True, True, False], n_resamples=9).estimate
     1.0
     """
 

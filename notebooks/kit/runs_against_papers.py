@@ -14,25 +14,41 @@ import pandas as pd
 from helpers import UserError, exchange, stats
 from helpers.datasets import unseen_questions
 from helpers.datasets.registry import SOURCES as PUBLISHERS
-from helpers.datasets.seen_questions import PUBLISHED
+from helpers.datasets.seen_questions import PUBLISHED_SOURCES
 from helpers.prompts import prompt_formats
 from helpers.runs import store
-from helpers.studies import STUDIES, fitting, member, settings
+from helpers.studies import STUDIES, default_settings, member, settings_for_function
 from helpers.studies.knowledge_base import UNSEEN
-from helpers.studies.model_comparison import by_item
+from helpers.studies.model_comparison import facts_by_item
 from helpers.studies.multiplicity import BENCHMARKS
 
-KINDS = {"value": float, "low": float, "high": float, "n": int, "same_questions": bool}
-COLUMNS = ["model", "label", "measure", *KINDS, "why", "dataset", "folder"]
-CONTRIBUTED = "contributed run"
-ELSEWHERE = (
+COLUMN_TYPES = {
+    "value": float,
+    "low": float,
+    "high": float,
+    "n": int,
+    "same_questions": bool,
+}
+PAPER_MEASURE_COLUMNS = [
+    "model",
+    "label",
+    "measure",
+    *COLUMN_TYPES,
+    "why",
+    "dataset",
+    "folder",
+]
+CONTRIBUTED_RUN = "contributed run"
+OTHER_RUN_FOLDERS = (
     "measured",
     "questions",
     "benchmarks/*",
 )  # where commands put runs, in the folder
-RELATIONS = {"fktc": len(PUBLISHERS["fktc"].files), "trex_mc": 50}
-SOURCES = f"SeenQA: {', '.join(PUBLISHED)}"
-PAPERS_DAY = "2024-04-13"  # unseen in the knowledge-base paper: what comes after it
+RELATION_COUNTS = {"fktc": len(PUBLISHERS["fktc"].files), "trex_mc": 50}
+SEEN_QA_TITLE = f"SeenQA: {', '.join(PUBLISHED_SOURCES)}"
+PAPERS_UNSEEN_DAY = (
+    "2024-04-13"  # unseen in the knowledge-base paper: what comes after it
+)
 
 
 @dataclass(frozen=True)
@@ -47,28 +63,28 @@ class SavedRun:
     @property
     def answers(self) -> pd.DataFrame:
         """The saved answers."""
-        return store.answers(self.folder)
+        return store.load_answers(self.folder)
 
     @property
     def facts(self) -> pd.DataFrame:
         """Its facts with their measures; ``relation`` is the stratum."""
-        return facts(self.chapter, self.folder).reset_index()
+        return facts_of_run(self.chapter, self.folder).reset_index()
 
 
-def runs_beside(
+def runs_in_papers_measures(
     runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Return the figures of all finished runs that the papers print of their models, too.
 
     Computed from the answers as the paper does, with no bounds where resampling has
-    nothing to vary; ``why``: in what the run differs from the paper. A random sample of
+    nothing to vary; ``differences_from_paper``: in what the run differs from the paper. A random sample of
     the paper's questions does not: the interval allows for it. Of equal runs the one
     with most facts counts, or the last.
     """
-    top = Path(runs_dir or store.RUNS)
+    top = Path(runs_dir or store.RUNS_FOLDER)
     folders = [
         top,
-        *(folder for name in ELSEWHERE for folder in sorted(top.glob(name))),
+        *(folder for name in OTHER_RUN_FOLDERS for folder in sorted(top.glob(name))),
     ]
     found = [
         table[table["chapter"].isin(STUDIES)] for table in map(store.load, folders)
@@ -76,42 +92,54 @@ def runs_beside(
     found = [table for table in found if len(table)]
     rows: list[dict[str, Any]] = []
     for run in (
-        labelled(pd.concat(found, ignore_index=True)).itertuples() if found else []
+        runs_with_labels(pd.concat(found, ignore_index=True)).itertuples()
+        if found
+        else []
     ):
         try:
             rows += list(_figures(run, n_resamples, seed))
         except (OSError, ValueError, KeyError, TypeError) as error:
             message = f"{run.folder} is left out: {type(error).__name__} {error}"
             warnings.warn(message, stacklevel=2)
-    table = pd.DataFrame(rows, columns=[*COLUMNS, "finished"]).dropna(subset="value")
+    table = pd.DataFrame(rows, columns=[*PAPER_MEASURE_COLUMNS, "finished"]).dropna(
+        subset="value"
+    )
     table = table.sort_values(["same_questions", "n", "finished"], kind="stable")
     flat = (
         table["low"] == table["high"]
     )  # nothing to vary, such as one fact of each relation
     table[["low", "high"]] = table[["low", "high"]].mask(flat, axis=0)
     kept = table.drop_duplicates(["model", "label", "measure", "dataset"], keep="last")
-    return kept.sort_index()[COLUMNS].astype(KINDS).reset_index(drop=True)
+    return (
+        kept.sort_index()[PAPER_MEASURE_COLUMNS]
+        .astype(COLUMN_TYPES)
+        .reset_index(drop=True)
+    )
 
 
-def contributed(
+def contributed_runs_and_refusals(
     archives: str | Path, n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return what `runs_beside` does of contributed archives, and why others are left out."""
+    """Return what `runs_in_papers_measures` does of contributed archives, and why others are left out."""
     parts, refused = [], []
-    for path in sorted((store.ROOT / archives).glob("*.zip")):
+    for path in sorted((store.PROJECT_FOLDER / archives).glob("*.zip")):
         with TemporaryDirectory() as top:
             try:
-                exchange.unpack(exchange.verify(path)[0], Path(top) / path.stem)
+                exchange.unpack_archive(
+                    exchange.verify_archive(path)[0], Path(top) / path.stem
+                )
             except UserError as error:
                 refused.append(str(error))
                 continue
-            found = runs_beside(top, n_resamples, seed)
+            found = runs_in_papers_measures(top, n_resamples, seed)
         parts.append(found.assign(label=found["label"] + " (contributed)", folder=path))
-    table = pd.concat(parts or [pd.DataFrame(columns=COLUMNS)], ignore_index=True)
-    return table.astype(KINDS).assign(origin=CONTRIBUTED), refused
+    table = pd.concat(
+        parts or [pd.DataFrame(columns=PAPER_MEASURE_COLUMNS)], ignore_index=True
+    )
+    return table.astype(COLUMN_TYPES).assign(origin=CONTRIBUTED_RUN), refused
 
 
-def facts(chapter: str, folder: str | Path) -> pd.DataFrame:
+def facts_of_run(chapter: str, folder: str | Path) -> pd.DataFrame:
     """Return a run's facts by ``item``, with their measures; ``relation`` is the stratum."""
     path = Path(folder) / "run.json"
     finished = path.stat().st_mtime_ns if path.is_file() else 0
@@ -121,11 +149,15 @@ def facts(chapter: str, folder: str | Path) -> pd.DataFrame:
 @lru_cache(maxsize=64)
 def _facts(chapter: str, folder: str, finished: int) -> pd.DataFrame:
     """Read a run once, unless it has run again: several tables of a page ask for it."""
-    study, given = STUDIES[chapter], store.settings_of_run(store.manifest(folder))
-    return by_item(study.facts(store.answers(folder), **fitting(study.facts, given)))
+    study, given = STUDIES[chapter], store.settings_of_run(store.load_manifest(folder))
+    return facts_by_item(
+        study.facts(
+            store.load_answers(folder), **settings_for_function(study.facts, given)
+        )
+    )
 
 
-def by_fact(
+def measure_by_fact_and_model(
     chapter: str, dataset: str, measure: str, folder: str | Path | None = None
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Return a measure of each fact, one column for each model that has a finished run."""
@@ -133,12 +165,12 @@ def by_fact(
     runs = store.load(folder).query("chapter == @chapter and dataset == @dataset")
     for found in runs.itertuples():
         name = found.model.rstrip("/").rpartition("/")[2]
-        columns[name] = facts(chapter, found.folder)[measure]
+        columns[name] = facts_of_run(chapter, found.folder)[measure]
         sizes[name] = found.manifest["model"].get("n_parameters") or math.inf
     return pd.DataFrame(columns).rename_axis("item"), sizes
 
 
-def prompt_format(manifest: Mapping[str, Any]) -> str:
+def prompt_format_of_run(manifest: Mapping[str, Any]) -> str:
     """Return the format of a run's prompts: bare, qa, shots or chat."""
     model = manifest["model"]
     chat = model.get("chat") or manifest["parameters"].get(
@@ -147,11 +179,13 @@ def prompt_format(manifest: Mapping[str, Any]) -> str:
     return model.get("prompt_format") or ("chat" if chat else "bare")
 
 
-def labelled(found: pd.DataFrame) -> pd.DataFrame:
+def runs_with_labels(found: pd.DataFrame) -> pd.DataFrame:
     """Add to runs ``label``: the model's name and its prompts' format, and the folder if needed."""
     about = found["manifest"]
     names = about.map(
-        lambda told: prompt_formats.label(told["model"]["name"], prompt_format(told))
+        lambda told: prompt_formats.model_label(
+            told["model"]["name"], prompt_format_of_run(told)
+        )
     )
     folders = found["folder"].map(lambda folder: folder.parent.name)
     shared = folders.groupby(names).transform("nunique") > 1
@@ -169,10 +203,12 @@ def _figures(run: Any, n_resamples: int, seed: int) -> Iterator[dict[str, Any]]:
         columns = printed.columns
         counted = printed.facts.dropna(subset=columns)
         of = {printed.name: (columns, printed.statistic)}
-        found = stats.intervals(counted, of, **draws)
+        found = stats.intervals_by_group(counted, of, **draws)
         row = found[found["relation"] == printed.level].iloc[0]
         n_relations = printed.facts["relation"].nunique()
-        other = why(run.chapter, run.manifest, n_relations, printed.name)
+        other = differences_from_paper(
+            run.chapter, run.manifest, n_relations, printed.name
+        )
         yield {
             **head,
             "measure": printed.name,
@@ -185,7 +221,7 @@ def _figures(run: Any, n_resamples: int, seed: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def why(
+def differences_from_paper(
     chapter: str,
     manifest: Mapping[str, Any],
     n_relations: int | None = None,
@@ -205,11 +241,11 @@ def why(
         if shots != asked.shots:
             reasons.append(f"{shots} shots, not {asked.shots}")
     of_unseen = not measure or any(f" {each}," in measure for each in UNSEEN)
-    if "as_of" in settings(study) and of_unseen:
-        day = given.get("as_of", unseen_questions.AS_OF)
-        if day != PAPERS_DAY:
+    if "as_of" in default_settings(study) and of_unseen:
+        day = given.get("as_of", unseen_questions.DEFAULT_AS_OF)
+        if day != PAPERS_UNSEEN_DAY:
             reasons.append(f"unseen after {day}")
-    form = prompt_format(manifest)
+    form = prompt_format_of_run(manifest)
     if form != "bare":
         reasons.append(f"prompts in format {form}")
     for setting, theirs in getattr(study, "AS_PRINTED", {}).items():
@@ -242,9 +278,9 @@ def _other_benchmark(dataset: Mapping[str, Any], _: int | None) -> str:
 def _other_sources(dataset: Mapping[str, Any], _: int | None) -> str:
     if dataset["name"] != "seen_qa":
         return "other questions"
-    if dataset.get("title") != SOURCES:
+    if dataset.get("title") != SEEN_QA_TITLE:
         return "other sources"
-    return _other_files(dataset, *PUBLISHED)
+    return _other_files(dataset, *PUBLISHED_SOURCES)
 
 
 def _other_facts(
@@ -254,8 +290,8 @@ def _other_facts(
         return "other facts"
     if other := _other_files(dataset, printed):
         return other
-    if n_relations is not None and n_relations < RELATIONS[printed]:
-        return f"{n_relations} of {RELATIONS[printed]} relations"
+    if n_relations is not None and n_relations < RELATION_COUNTS[printed]:
+        return f"{n_relations} of {RELATION_COUNTS[printed]} relations"
     return ""
 
 

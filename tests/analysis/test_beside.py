@@ -13,7 +13,7 @@ from tests import saved_runs
 
 
 def found(folder, **kept):
-    table = runs_against_papers.runs_beside(folder, 50)
+    table = runs_against_papers.runs_in_papers_measures(folder, 50)
     for column, value in kept.items():
         table = table[table[column] == value]
     return table.set_index("measure")
@@ -43,28 +43,32 @@ def lists(folder, right, dataset="trex_mc"):
     given = {"model": folder.parent.name, "dataset": dataset, "seed": 0}
     run = runs.start("latent_knowledge", given, folder)
     about = {"model": {"name": folder.parent.name, "prompt_format": "bare"}}
-    about |= {"dataset": saved_runs.published(dataset)}
+    about |= {"dataset": saved_runs.dataset_with_checksum(dataset)}
     return runs.save(run, answers=answers, metrics=answers[["item"]], **about)
 
 
 def test_without_a_printed_measure_the_table_is_empty_and_has_its_columns(tmp_path):
-    table = runs_against_papers.runs_beside(tmp_path / "none")
+    table = runs_against_papers.runs_in_papers_measures(tmp_path / "none")
     assert table.empty
-    assert list(table) == runs_against_papers.COLUMNS
-    saved_runs.write(tmp_path, "m", 0.6, ("multiplicity",))  # on questions of no paper
+    assert list(table) == runs_against_papers.PAPER_MEASURE_COLUMNS
+    saved_runs.write_made_up_runs(
+        tmp_path, "m", 0.6, ("multiplicity",)
+    )  # on questions of no paper
     assert found(tmp_path).empty
-    saved_runs.write(tmp_path, "deaf", 0.6, ("monitor",), heeds=False)  # has no MONITOR
+    saved_runs.write_made_up_runs(
+        tmp_path, "deaf", 0.6, ("monitor",), heeds=False
+    )  # has no MONITOR
     assert list(found(tmp_path).index) == ["MONITOR: mean accuracy"]
 
 
 def test_figures_are_those_worked_out_by_hand(tmp_path):
     """Of 24 facts the easier 0.6 are right; `saved_runs` says what each answer's chances are."""
-    saved_runs.write(tmp_path, "org/a", 0.6)
+    saved_runs.write_made_up_runs(tmp_path, "org/a", 0.6)
     table = found(tmp_path)
-    assert set(table.index) <= set(paper_models.measures().index)
+    assert set(table.index) <= set(paper_models.published_measures().index)
     assert set(table["model"]) == {"org--a"}
     assert set(table["label"]) == {"a"}
-    facts = saved_runs.facts()
+    facts = saved_runs.made_up_facts()
     right = (facts["hard"] < 0.6).to_numpy()
     cr = right[np.arange(24) % 2 == 0].mean()
     deviation = np.sqrt((0.2**2 + 0.3**2 + 0.2 * 0.3) / 3)
@@ -97,7 +101,9 @@ def test_a_sample_of_all_relations_is_of_the_papers_questions_and_a_part_of_them
         lists(tmp_path / name / "latent_knowledge", {f"T{i}": [1] for i in range(n)})
     whole, part = (found(tmp_path, model=name).iloc[0] for name in ("whole", "part"))
     assert (whole["same_questions"], whole["why"]) == (True, "")
-    assert whole[["low", "high"]].tolist() == pytest.approx(stats.wilson(50, 50)[1:3])
+    assert whole[["low", "high"]].tolist() == pytest.approx(
+        stats.wilson_interval(50, 50)[1:3]
+    )
     assert (part["same_questions"], part["why"]) == (False, "12 of 50 relations")
 
 
@@ -124,12 +130,14 @@ def test_settings_that_change_the_figure_are_named(tmp_path, parameters, why):
 def test_monitor_is_of_the_papers_questions_on_all_of_fktc_in_bare_prompts(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setitem(runs_against_papers.RELATIONS, "fktc", 3)
-    saved_runs.write(tmp_path, "bare", 0.6, ("monitor",), dataset="fktc")
-    saved_runs.write(
+    monkeypatch.setitem(runs_against_papers.RELATION_COUNTS, "fktc", 3)
+    saved_runs.write_made_up_runs(tmp_path, "bare", 0.6, ("monitor",), dataset="fktc")
+    saved_runs.write_made_up_runs(
         tmp_path, "qa", 0.6, ("monitor",), dataset="fktc", prompt_format="qa"
     )
-    saved_runs.write(tmp_path, "short", 0.6, ("monitor",), dataset="fktc", n_frames=4)
+    saved_runs.write_made_up_runs(
+        tmp_path, "short", 0.6, ("monitor",), dataset="fktc", n_frames=4
+    )
     why = found(tmp_path).loc["MONITOR: score"].set_index("label")["why"].to_dict()
     assert why == {
         "bare": "",
@@ -147,22 +155,27 @@ def test_monitor_is_of_the_papers_questions_on_all_of_fktc_in_bare_prompts(
     ],
 )
 def test_a_data_set_is_known_by_its_checksum_and_not_by_its_name(chapter, name):
-    told = saved_runs.published(name) | {
-        "title": runs_against_papers.SOURCES,
+    told = saved_runs.dataset_with_checksum(name) | {
+        "title": runs_against_papers.SEEN_QA_TITLE,
         "rows": "817",
     }
-    parameters = {"as_of": runs_against_papers.PAPERS_DAY}
+    parameters = {"as_of": runs_against_papers.PAPERS_UNSEEN_DAY}
     manifest = {"model": {}, "parameters": parameters}
-    assert runs_against_papers.why(chapter, manifest | {"dataset": told}, 20) == ""
+    assert (
+        runs_against_papers.differences_from_paper(
+            chapter, manifest | {"dataset": told}, 20
+        )
+        == ""
+    )
     for checksum in ("x", "", None, "x; ; "):
         data = told | {"checksum": checksum}
-        assert "not the published" in runs_against_papers.why(
+        assert "not the published" in runs_against_papers.differences_from_paper(
             chapter, manifest | {"dataset": data}, 20
         )
 
 
 def test_seen_questions_need_all_sources_and_unseen_ones_the_papers_day(tmp_path):
-    saved_runs.write(
+    saved_runs.write_made_up_runs(
         tmp_path / "questions", "m", 0.6, ("knowledge_base",), dataset="seen_qa"
     )
     folder = tmp_path / "questions" / "m" / "knowledge_base"
@@ -178,7 +191,7 @@ def test_seen_questions_need_all_sources_and_unseen_ones_the_papers_day(tmp_path
 
 def test_a_benchmark_is_the_papers_if_its_files_and_its_variation_are(tmp_path):
     top, name = tmp_path / "benchmarks" / "fever", "multiplicity: FEVER "
-    saved_runs.write(top, "m", 0.6, ("multiplicity",), dataset="fever")
+    saved_runs.write_made_up_runs(top, "m", 0.6, ("multiplicity",), dataset="fever")
     folder = top / "m" / "multiplicity"
     amend(folder, {"rows": "9999"}, focus="")
     table = found(tmp_path)
@@ -188,7 +201,7 @@ def test_a_benchmark_is_the_papers_if_its_files_and_its_variation_are(tmp_path):
         name + "binary ambiguity",
     ]
     assert table["same_questions"].all()
-    right = (saved_runs.facts()["hard"] < 0.6).to_numpy()
+    right = (saved_runs.made_up_facts()["hard"] < 0.6).to_numpy()
     hits = np.select([np.arange(24) % 3 == 0, right], [5, 9], 1)
     assert table.loc[name + "accuracy", "value"] == pytest.approx(hits.mean() / 10)
     assert (
@@ -224,7 +237,7 @@ def test_a_broken_run_is_left_out_with_a_warning(tmp_path, harm):
     else:
         pd.read_parquet(answers).drop(columns="correct").to_parquet(answers)
     with pytest.warns(UserWarning, match="broken.* is left out"):
-        table = runs_against_papers.runs_beside(tmp_path, 50)
+        table = runs_against_papers.runs_in_papers_measures(tmp_path, 50)
     assert table["model"].tolist() == ["whole"]
 
 
@@ -234,7 +247,7 @@ def test_facts_of_many_runs_stand_side_by_side(tmp_path):
         about = {"name": model, "n_parameters": len(marks)}
         path = tmp_path / model.replace("/", "--") / "latent_knowledge" / "run.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"model": about}))
-    found, sizes = runs_against_papers.by_fact(
+    found, sizes = runs_against_papers.measure_by_fact_and_model(
         "latent_knowledge", "atlas", "right", tmp_path
     )
     assert sizes == {"a": 1, "b": 2}
@@ -243,6 +256,6 @@ def test_facts_of_many_runs_stand_side_by_side(tmp_path):
         "P17-1": {"a": 1.0, "b": -1},
         "P36-0": {"a": -1, "b": 1.0},
     }
-    assert runs_against_papers.by_fact("latent_knowledge", "fktc", "right", tmp_path)[
-        0
-    ].empty
+    assert runs_against_papers.measure_by_fact_and_model(
+        "latent_knowledge", "fktc", "right", tmp_path
+    )[0].empty

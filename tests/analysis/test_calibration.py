@@ -7,7 +7,12 @@ from sklearn.metrics import roc_auc_score
 
 from helpers.metrics import roc_curve
 from notebooks.analysis import calibration as analysis
-from notebooks.analysis.exposure_levels import ATLAS, OFTEN, SELDOM, SHOWN
+from notebooks.analysis.exposure_levels import (
+    ATLAS_LEVELS,
+    OFTEN_OR_SELDOM,
+    SELDOM_OR_NEVER,
+    SHOWN_OR_NEVER,
+)
 
 
 def _mean(values):
@@ -28,7 +33,9 @@ def _table(n=60, seed=0):
 
 def test_a_contest_finds_who_is_ahead_and_who_is_the_same():
     wide, truth = _table()
-    found = analysis.contest(wide, truth, roc_curve.area, truth, n_resamples=300)
+    found = analysis.compare_methods(
+        wide, truth, roc_curve.area_under_roc_curve, truth, n_resamples=300
+    )
     mean = found[found["model"] == "mean"].set_index("method")
     ahead = mean.loc["copy", ["behind", "behind_low", "behind_high"]]
     assert ahead.isna().tolist() == [
@@ -38,7 +45,7 @@ def test_a_contest_finds_who_is_ahead_and_who_is_the_same():
     ]  # no resample tells the two apart
     assert ahead["behind"] == 0
     assert mean["tied"].to_dict() == {"good": True, "bad": False, "copy": True}
-    assert analysis.ranking(found) == (["good", "copy"], ["bad"])
+    assert analysis.leading_and_other_methods(found) == (["good", "copy"], ["bad"])
     each = found[found["model"] == "one"].set_index("method")["estimate"]
     assert each["good"] == pytest.approx(roc_auc_score(truth, wide["one", "good"]))
     both = found[found["model"] != "mean"].groupby("method")["estimate"].mean()
@@ -49,15 +56,19 @@ def test_figures_may_be_scaled():
     wide, truth = _table()
     wide = (wide > 1).astype(float)
     scale = {key: 10.0 for key in wide.columns}
-    tenfold = analysis.contest(wide, truth, _mean, truth, scale=scale, n_resamples=100)
-    plain = analysis.contest(wide, truth, _mean, truth, n_resamples=100)
+    tenfold = analysis.compare_methods(
+        wide, truth, _mean, truth, scale=scale, n_resamples=100
+    )
+    plain = analysis.compare_methods(wide, truth, _mean, truth, n_resamples=100)
     np.testing.assert_allclose(tenfold["high"], 10 * plain["high"])
 
 
 def test_the_paired_interval_is_narrower_than_two_apart():
     wide, truth = _table(200)
     wide[("one", "near")] = wide["one", "good"] + 0.05 * wide["one", "bad"]
-    found = analysis.contest(wide, truth, roc_curve.area, truth, n_resamples=300)
+    found = analysis.compare_methods(
+        wide, truth, roc_curve.area_under_roc_curve, truth, n_resamples=300
+    )
     rows = found[found["model"] == "one"].set_index("method")
     alone = rows.loc["near", "high"] - rows.loc["near", "low"]
     behind = rows[rows["behind"] > 0].loc[
@@ -68,24 +79,31 @@ def test_the_paired_interval_is_narrower_than_two_apart():
 
 def test_without_facts_there_is_no_contest():
     nothing = pd.Series(dtype=float)
-    found = analysis.contest(pd.DataFrame(), nothing, _mean, nothing)
+    found = analysis.compare_methods(pd.DataFrame(), nothing, _mean, nothing)
     assert found.empty
-    table = analysis.lines({"Who?": ("area", found)})
+    table = analysis.best_method_by_question({"Who?": ("area", found)})
     assert table.loc["Who? (area)", ["best", "n"]].tolist() == ["n/a", 0]
 
 
 def test_an_undefined_figure_has_no_best_method():
     wide, truth = _table()
-    found = analysis.contest(wide, truth * 0, roc_curve.area, truth, n_resamples=20)
+    found = analysis.compare_methods(
+        wide, truth * 0, roc_curve.area_under_roc_curve, truth, n_resamples=20
+    )
     assert found[["estimate", "low", "high", "behind"]].isna().all(axis=None)
     assert found["tied"].all()
-    assert analysis.ranking(found) == ([], [])
-    assert analysis.lines({"Who?": ("area", found)}).loc["Who? (area)", "best"] == "n/a"
+    assert analysis.leading_and_other_methods(found) == ([], [])
+    assert (
+        analysis.best_method_by_question({"Who?": ("area", found)}).loc[
+            "Who? (area)", "best"
+        ]
+        == "n/a"
+    )
 
 
 def test_one_fact_has_no_interval():
     wide, truth = _table(1)
-    found = analysis.contest(wide, truth, _mean, truth, n_resamples=20)
+    found = analysis.compare_methods(wide, truth, _mean, truth, n_resamples=20)
     assert found["estimate"].notna().all()
     assert found[["low", "high"]].isna().all(axis=None)
 
@@ -95,17 +113,19 @@ def test_analyses_of_small_panels_have_their_columns(n):
     table = _gathered().query(
         "item in @names", local_dict={"names": [f"f{i}" for i in range(n)]}
     )
-    nothing = analysis.gather(pd.DataFrame(columns=["left_out", "model"]), [])
-    table = table if n else ATLAS.mark(nothing)
+    nothing = analysis.verdicts_of_all_runs(
+        pd.DataFrame(columns=["left_out", "model"]), []
+    )
+    table = table if n else ATLAS_LEVELS.mark(nothing)
     pairs = pd.MultiIndex.from_product([["atlas-s", "atlas-m"], ["MONITOR", "IC-LKE"]])
     price = pd.DataFrame({"tokens": 9.0, "forwarded": 3.0}, index=pairs)
-    asked = analysis.questions(table, table, price, n_resamples=20)
-    assert len(analysis.lines(asked)) == len(asked) == 7
+    asked = analysis.comparison_by_question(table, table, price, n_resamples=20)
+    assert len(analysis.best_method_by_question(asked)) == len(asked) == 7
     assert {"exposures", "estimate"} <= set(
-        analysis.curve(table, "model", n_resamples=20)
+        analysis.known_share_by_exposure(table, "model", n_resamples=20)
     )
-    assert len(analysis.doses(table)) == 16 * (n > 0)
-    assert analysis.parts(table).columns.isin(table.columns).all()
+    assert len(analysis.dose_response_fits(table)) == 16 * (n > 0)
+    assert analysis.scores_of_measure_parts(table).columns.isin(table.columns).all()
 
 
 def _gathered(n=96, seed=1):
@@ -126,16 +146,18 @@ def _gathered(n=96, seed=1):
                 "relation": [f"P{i % 8}" for i in range(n)], "exposures": exposures,
                 "score": score, "known": (score > 0.5).astype(float), "blind": score,
                 "asked_once": score, "false_exposures": 0, "misled": np.nan}))  # fmt: skip
-    return ATLAS.mark(pd.concat(rows, ignore_index=True))
+    return ATLAS_LEVELS.mark(pd.concat(rows, ignore_index=True))
 
 
 def test_analyses_tell_a_method_that_follows_exposure_from_one_that_does_not():
     table = _gathered()
-    found = analysis.areas(table, "score", "shown or never", n_resamples=200)
+    found = analysis.areas_by_method(table, "score", "shown or never", n_resamples=200)
     mean = found[found["model"] == "mean"].set_index("method")
     assert mean.loc["MONITOR", "estimate"] > 0.9
     assert mean.loc["IC-LKE", "low"] < 0.5
-    slopes = analysis.doses(table).query("measure == 'log odds a doubling'")
+    slopes = analysis.dose_response_fits(table).query(
+        "measure == 'log odds a doubling'"
+    )
     slopes = slopes.set_index(["model", "method"])
     assert (slopes.xs("MONITOR", level="method")["estimate"] > 1).all()
     inside = slopes.xs("IC-LKE", level="method")
@@ -144,9 +166,9 @@ def test_analyses_tell_a_method_that_follows_exposure_from_one_that_does_not():
 
 def test_how_many_sums_to_one_and_never_lacks_width():
     table = _gathered()
-    wide = analysis.spread(table, "known")
-    found = analysis.how_many(
-        wide, analysis.truth(table, wide.index, "group"), n_resamples=100
+    wide = analysis.column_by_model_and_method(table, "known")
+    found = analysis.shares_by_number_of_methods(
+        wide, analysis.column_by_fact(table, wide.index, "group"), n_resamples=100
     )
     sums = found.groupby("read")["estimate"].sum()
     np.testing.assert_allclose(sums, 1)
@@ -157,10 +179,10 @@ def test_what_all_call_known_is_compared_with_methods_that_err_by_themselves():
     same, apart = [1.0] * 5 + [0.0] * 5, [1.0, 0.0] * 5
     columns = {("s", "a"): same, ("s", "b"): same, ("m", "a"): same, ("m", "b"): apart}
     wide = pd.DataFrame(columns).rename_axis(columns=["model", "method"])
-    found, words = analysis.all_four(wide, n_resamples=50)
+    found, words = analysis.excess_share_known_to_all(wide, n_resamples=50)
     assert found.estimate == pytest.approx((0.5 + 0.3) / 2 - 0.25)
     assert words == {"all": "40.0", "chance": "25.0"}
-    assert np.isnan(analysis.all_four(wide.head(0))[0].estimate)
+    assert np.isnan(analysis.excess_share_known_to_all(wide.head(0))[0].estimate)
 
 
 def test_asking_once_names_what_the_model_writes():
@@ -168,22 +190,24 @@ def test_asking_once_names_what_the_model_writes():
         "method": ["MONITOR"] * 3 + ["IC-LKE"], "base": [1.0, 0.0, 0.0, np.nan],
         "written": [" Peru", " Chile.", " Cuba", None],
         "false_object": ["Chile", "Chile", np.nan, "Chile"]})  # fmt: skip
-    found = analysis.answered(table)
+    found = analysis.verdicts_of_asking_once(table)
     assert found["known"].tolist() == [1, 0, 0]
     np.testing.assert_array_equal(found["misled"], [0, 1, np.nan])
-    assert analysis.answered(table.drop(columns=["base", "written"])).empty
+    assert analysis.verdicts_of_asking_once(
+        table.drop(columns=["base", "written"])
+    ).empty
 
 
 def test_as_many_are_found_as_the_share_of_false_alarms_allows():
     values = np.array(
         [[x, 0] for x in range(40)] + [[x, 1] for x in (38.5, 37.5, 5)], dtype=float
     )
-    assert analysis.sensitivity(values) == pytest.approx(
+    assert analysis.sensitivity_at_alarm_rate(values) == pytest.approx(
         1 / 3
     )  # two of forty may be above
-    assert np.isnan(analysis.sensitivity(values[40:]))
+    assert np.isnan(analysis.sensitivity_at_alarm_rate(values[40:]))
     ties = np.array([[1, 0]] * 10 + [[0, 0]] * 10 + [[1, 1], [0, 1]], dtype=float)
-    assert analysis.sensitivity(ties) == pytest.approx(
+    assert analysis.sensitivity_at_alarm_rate(ties) == pytest.approx(
         0.1 / 2
     )  # one of the ten that are tied
 
@@ -192,7 +216,9 @@ def test_beliefs_by_lesson():
     told = pd.DataFrame({
         "method": "IC-LKE", "known": [0.0, 1.0, 0.0], "misled": [1.0, 0.0, 1.0],
         "exposures": [0, 64, 16], "false_exposures": [64, 8, 16]})  # fmt: skip
-    found = analysis.beliefs(told).set_index(["lesson", "verdict"])["estimate"]
+    found = analysis.verdicts_on_false_statements(told).set_index(
+        ["lesson", "verdict"]
+    )["estimate"]
     assert found["false more often", "the false object is named"] == 1
     assert found["true more often", "the truth is called known"] == 1
     assert found["both as often", "the truth is called known"] == 0
@@ -200,9 +226,11 @@ def test_beliefs_by_lesson():
 
 def test_spread_keeps_facts_that_every_method_was_asked():
     table = _gathered().iloc[:-1]
-    wide = analysis.spread(table, "known")
+    wide = analysis.column_by_model_and_method(table, "known")
     assert len(wide) == 95
-    assert analysis.spread(table.assign(score=np.nan), "score").empty
+    assert analysis.column_by_model_and_method(
+        table.assign(score=np.nan), "score"
+    ).empty
 
 
 nan = float("nan")
@@ -239,7 +267,7 @@ AHEAD = ("MONITOR", 0.9, 0.0, 0.0, 0.0)
     ],
 )
 def test_a_lead_is_over_the_best_other_method(rows, lead, rival):
-    found, other = analysis.lead(contest(*rows), "asked once")
+    found, other = analysis.lead_over_best_rival(contest(*rows), "asked once")
     np.testing.assert_allclose(found[:3], lead)
     assert (found[3], other) == (168 if rival else 0, rival)
 
@@ -257,7 +285,7 @@ def test_a_lead_is_over_the_best_other_method(rows, lead, rival):
     ],
 )
 def test_asking_once_is_told_to_be_so_much_better_and_worse_at_most(rows, lead, ends):
-    found, _, said = analysis.once_against(contest(*rows))
+    found, _, said = analysis.lead_of_asking_once(contest(*rows))
     np.testing.assert_allclose(found[:3], lead)
     assert [said["more"], said["less"]] == ends
 
@@ -265,17 +293,28 @@ def test_asking_once_is_told_to_be_so_much_better_and_worse_at_most(rows, lead, 
 def test_unread_wordings_count_with_their_mean_and_ties_make_asking_once_as_coarse():
     table = _gathered().assign(asked_frame5=lambda t: t["score"], asked_frame6=0.5)
     plain = table[table["model"] == "atlas-s"]
-    found = analysis.areas(analysis.by_wording(plain), "score", SHOWN, n_resamples=20)
+    found = analysis.areas_by_method(
+        analysis.scores_with_unread_wordings(plain),
+        "score",
+        SHOWN_OR_NEVER,
+        n_resamples=20,
+    )
     mean = found[found["model"] == "mean"].set_index("method")["estimate"]
     assert mean["asked once"] == pytest.approx((mean["MONITOR"] + 0.5) / 2)
-    scored = pd.concat([plain, analysis.once(plain, analysis.PLAIN)])
+    scored = pd.concat(
+        [plain, analysis.scores_of_asking_once(plain, analysis.PLAIN_WORDING)]
+    )
     scored["score"] = scored["score"].where(
         scored["method"] != "IC-LKE", scored["score"].round()
     )
-    coarse = analysis.areas(scored, "score", SHOWN, ties_of="IC-LKE", n_resamples=20)
+    coarse = analysis.areas_by_method(
+        scored, "score", SHOWN_OR_NEVER, ties_of="IC-LKE", n_resamples=20
+    )
     coarse = coarse[coarse["model"] == "mean"].set_index("method")["estimate"]
     assert 0.5 < coarse["asked once"] < mean["MONITOR"]
-    tied, name = analysis.least_tied(scored, SHOWN, n_resamples=20)
+    tied, name = analysis.least_lead_at_equal_ties(
+        scored, SHOWN_OR_NEVER, n_resamples=20
+    )
     assert (tied[0], name) == (
         pytest.approx(0, abs=1e-9),
         "MONITOR",
@@ -298,15 +337,17 @@ def test_the_row_that_decides_whether_all_are_above_nothing(rows, decides, large
         n=90
     )
     table["method"] = table["first"] = [f"m{place}" for place in range(len(table))]
-    statistic, row, most = analysis.least(table.assign(model="s", second="b"))
+    statistic, row, most = analysis.weakest_and_strongest_row(
+        table.assign(model="s", second="b")
+    )
     if decides is None:
         assert np.isnan(statistic[0])
-        assert not any(analysis.odds(row, most).values())
-        assert not any(analysis.pairs(row, most).values())
+        assert not any(analysis.odds_ratios_in_words(row, most).values())
+        assert not any(analysis.method_pairs_in_words(row, most).values())
         return
     assert statistic == [*rows[decides], 90]
-    assert analysis.odds(row, most)["top"] == f"m{largest}, s"
-    assert analysis.pairs(row, most)["pair"] == f"m{decides} and b"
+    assert analysis.odds_ratios_in_words(row, most)["top"] == f"m{largest}, s"
+    assert analysis.method_pairs_in_words(row, most)["pair"] == f"m{decides} and b"
 
 
 def test_examples_are_one_fact_of_each_kind_that_shows_most():
@@ -315,25 +356,26 @@ def test_examples_are_one_fact_of_each_kind_that_shows_most():
     verdicts = {item: [1.0] * n + [0.0] * (4 - n) for item, n in counts.items()}
     known = pd.DataFrame.from_dict(verdicts, "index", columns=list("wxyz"))
     table = pd.DataFrame({"item": list(exposures), "exposures": exposures.values()})
-    assert analysis.examples(known, table) == ["f", "d", "b"]
-    assert analysis.examples(known.loc[["g"]], table) == []
-    assert analysis.examples(known.head(0), table) == []
+    assert analysis.example_facts_by_exposure(known, table) == ["f", "d", "b"]
+    assert analysis.example_facts_by_exposure(known.loc[["g"]], table) == []
+    assert analysis.example_facts_by_exposure(known.head(0), table) == []
 
 
 def test_what_is_compared_without_a_sentence_names_its_control():
     found = [
-        contest(ONCE, LIST, AHEAD, contrast=name) for name in (SHOWN, OFTEN, SELDOM)
+        contest(ONCE, LIST, AHEAD, contrast=name)
+        for name in (SHOWN_OR_NEVER, OFTEN_OR_SELDOM, SELDOM_OR_NEVER)
     ]
     parts = contest(
         ("MONITOR: anchor", 0.9, 0, 0, 0), ("MONITOR: deviation", 0.6, 0.3, 0.2, 0.4)
     )
     used = pd.DataFrame({"model": "m", "chapter": ["monitor", "latent_knowledge"],
                          "n_facts": 10, "tokens": [500, 900], "forwarded": [200, 90]})  # fmt: skip
-    asked = {analysis.BY_TOKEN: ("bits", contest(LIST, AHEAD))}
-    rows = analysis.comparisons(
+    asked = {analysis.TOKEN_QUESTION: ("bits", contest(LIST, AHEAD))}
+    rows = analysis.comparisons_for_appendix(
         pd.concat(found),
         contest(AHEAD, LIST),
-        parts.assign(contrast=SHOWN),
+        parts.assign(contrast=SHOWN_OR_NEVER),
         asked,
         used,
     )

@@ -27,8 +27,10 @@ def runs(*rows: dict) -> pd.DataFrame:
 
 
 def page(**settings) -> str:
-    return model_explorer.show(
-        paper_models.joined(), paper_models.measures(), **settings
+    return model_explorer.render_explorer(
+        paper_models.measures_of_all_papers(),
+        paper_models.published_measures(),
+        **settings,
     ).data
 
 
@@ -42,7 +44,7 @@ def held(html: str) -> dict:
 
 @pytest.fixture(scope="module")
 def html():
-    return page(relations=paper_models.relations())
+    return page(relations=paper_models.monitor_and_ic_lke_by_relation())
 
 
 class Reader(HTMLParser):
@@ -76,7 +78,11 @@ def test_the_libraries_are_those_that_altair_writes_for(root):
 
 
 def test_a_row_holds_the_figures_of_its_model(html):
-    said, table, measures = held(html), paper_models.joined(), paper_models.measures()
+    said, table, measures = (
+        held(html),
+        paper_models.measures_of_all_papers(),
+        paper_models.published_measures(),
+    )
     names = [
         f"{name} ↓" if low else name for name, low in (measures["better"] < 0).items()
     ]
@@ -109,7 +115,7 @@ def test_kinds_of_change_add_up_to_all_questions(html):
     one = parts.query("model == 'Llama 2 7B' and benchmark == 'TruthfulQA'")[
         "share"
     ].tolist()
-    row = paper_models.joined().loc["Llama 2 7B"]
+    row = paper_models.measures_of_all_papers().loc["Llama 2 7B"]
     change, mark = (
         row[f"multiplicity: TruthfulQA {n}"] for n in ("ambiguity", "binary ambiguity")
     )
@@ -130,7 +136,7 @@ def test_without_scripts_there_are_figure_table_and_link(html):
     assert len(rows) == 69
     assert (
         float(rows[10]["IC-LKE: accuracy"])
-        == paper_models.joined()["IC-LKE: accuracy"].iloc[10]
+        == paper_models.measures_of_all_papers()["IC-LKE: accuracy"].iloc[10]
     )
 
 
@@ -138,7 +144,7 @@ def test_without_scripts_there_are_figure_table_and_link(html):
 def test_no_runs_leave_nothing_of_them(given):
     html = page(runs=given)
     assert held(html)["data"]["apart"] == []
-    assert model_explorer.YOURS not in html.partition("<template>")[2]
+    assert model_explorer.YOUR_RUNS_LABEL not in html.partition("<template>")[2]
     assert "your run" not in html.partition("<template>")[2]
 
 
@@ -173,26 +179,34 @@ def test_a_contributed_run_is_labelled_so():
     own = {row["model"]: row for row in data["models"] if row.get("run")}
     assert set(own) == {"Llama 2 7B (contributed run)", "mine"}
     assert own["Llama 2 7B (contributed run)"]["family"] == "contributed runs"
-    assert own["mine"]["family"] == model_explorer.YOURS
+    assert own["mine"]["family"] == model_explorer.YOUR_RUNS_LABEL
     (apart,) = data["apart"]
     assert apart["about"].startswith("contributed run, n = 100")
 
 
 def test_no_name_is_taken_for_markup():
-    rows = [{**RUN, "label": text, "dataset": text} for text in hostile_inputs.STRINGS]
+    rows = [
+        {**RUN, "label": text, "dataset": text}
+        for text in hostile_inputs.HOSTILE_STRINGS
+    ]
     rows += [{**row, "same_questions": False} for row in rows]
     table, names = (
-        paper_models.joined(),
-        ["</script>", "</template>", *hostile_inputs.STRINGS],
+        paper_models.measures_of_all_papers(),
+        ["</script>", "</template>", *hostile_inputs.HOSTILE_STRINGS],
     )
     table = table.rename(index=dict(zip(table.index, names)))
-    html = model_explorer.show(
-        table, paper_models.measures(), paper_models.relations(), runs=runs(*rows)
+    html = model_explorer.render_explorer(
+        table,
+        paper_models.published_measures(),
+        paper_models.monitor_and_ic_lke_by_relation(),
+        runs=runs(*rows),
     ).data
     usual = runs(RUN, {**RUN, "same_questions": False})
     said, plain = (
         Reader(html),
-        Reader(page(relations=paper_models.relations(), runs=usual)),
+        Reader(
+            page(relations=paper_models.monitor_and_ic_lke_by_relation(), runs=usual)
+        ),
     )
     for tag in ("script", "img", "svg", "template", "a", "select", "input"):
         assert len(said.named(tag)) == len(plain.named(tag)), tag
@@ -218,7 +232,7 @@ def test_two_measures_alone_are_enough():
         {**about, "a": [0.1, 0.2], "b": [0.3, 0.4]}, index=["one", "two"]
     )
     measures = pd.DataFrame({"paper": ["A", "B"], "better": [1, -1]}, index=["a", "b"])
-    said = held(model_explorer.show(table, measures).data)
+    said = held(model_explorer.render_explorer(table, measures).data)
     assert list(said["views"]) == ["scatter", "ranking"]
     assert said["state"]["names"] == {"m0": "a", "m1": "b ↓"}
     assert said["data"]["models"][1]["billion"] is None

@@ -22,7 +22,7 @@ def said(n=40, seed=0, setting="x"):
     rows["consistency"] = np.where(
         rows["label"] == "uninformative", np.nan, random.random(n)
     )
-    return knowledge_base_strata.with_strata(rows)
+    return knowledge_base_strata.add_strata(rows)
 
 
 def both():
@@ -34,31 +34,33 @@ def silent():
 
 
 def test_every_setting_has_every_measure():
-    table = analysis.by_setting(both(), n_resamples=50)
+    table = analysis.measures_by_setting(both(), n_resamples=50)
     assert table.groupby("setting", sort=False).size().to_dict() == {"x": 12, "y": 12}
     first = table[table["setting"] == "x"].set_index("measure")["estimate"]
-    pd.testing.assert_series_equal(first, kb.scores(said()), check_names=False)
+    pd.testing.assert_series_equal(
+        first, kb.measures_of_responses(said()), check_names=False
+    )
     inside = table.dropna()
     assert (
         (inside["low"] <= inside["estimate"]) & (inside["estimate"] <= inside["high"])
     ).all()
-    assert analysis.by_setting(both()[:0], n_resamples=50).empty
-    nothing = analysis.by_setting(silent(), n_resamples=20)
+    assert analysis.measures_by_setting(both()[:0], n_resamples=50).empty
+    nothing = analysis.measures_by_setting(silent(), n_resamples=20)
     assert set(nothing.loc[nothing["estimate"].isna(), "measure"]) == set(
-        kb.MEASURES[4:8]
+        kb.MEASURE_NAMES[4:8]
     )
-    step = analysis.step(silent(), "x", "y", "UR", n_resamples=20)
+    step = analysis.change_between_settings(silent(), "x", "y", "UR", n_resamples=20)
     assert step[0] == 0 < step[2] == -step[1]
 
 
 def test_a_level_counts_the_questions_that_it_is_about():
     rows = said(50).iloc[:30]  # 15 seen
     rows = pd.concat([rows, said(50).iloc[31::2]])
-    table = analysis.by_setting(rows, n_resamples=20)
+    table = analysis.measures_by_setting(rows, n_resamples=20)
     found = table.set_index("measure").loc["UR", ["estimate", "low", "high"]].tolist()
-    assert analysis.level(table, rows, "x", "UR") == (*found, 25)
-    assert analysis.level(table, rows, "x", "NCR")[-1] == 15
-    nothing = analysis.level(table, rows, "y", "UR")
+    assert analysis.measure_of_setting(table, rows, "x", "UR") == (*found, 25)
+    assert analysis.measure_of_setting(table, rows, "x", "NCR")[-1] == 15
+    nothing = analysis.measure_of_setting(table, rows, "y", "UR")
     assert np.isnan(nothing[:3]).all()
     assert nothing[-1] == 0
 
@@ -75,20 +77,22 @@ def unread(setting="x"):
 
 
 def test_facts_never_read_and_what_nobody_can_answer_are_told_apart():
-    more, facts = analysis.silence(unread(), n_resamples=50)
+    more, facts = analysis.unanswered_rate_difference(unread(), n_resamples=50)
     assert (more.estimate, more.n, facts) == (0.5 - 0.25, 6, "facts that it never read")
     assert more.low < more.estimate < more.high
     alone = unread().drop(
         columns="exposures"
     )  # nobody knows what another model has read
-    more, facts = analysis.silence(alone, n_resamples=50)
+    more, facts = analysis.unanswered_rate_difference(alone, n_resamples=50)
     assert (more.estimate, more.n, facts) == (
         2 / 6 - 0,
         10,
         "facts that it may have read",
     )
-    assert np.isnan(analysis.silence(unread()[:4], n_resamples=50)[0].estimate)
-    table = analysis.by_side(pd.concat([unread(), unread("y")]))
+    assert np.isnan(
+        analysis.unanswered_rate_difference(unread()[:4], n_resamples=50)[0].estimate
+    )
+    table = analysis.response_shares_by_group(pd.concat([unread(), unread("y")]))
     assert list(table.index) == [
         f"{side}, {name} ({n})"
         for side, n in (("seen", 4), ("never read", 4), ("UnseenQA", 2))
@@ -108,56 +112,67 @@ def test_false_answers_by_how_often_the_text_was_wrong():
     ]
     rows += [(16, 48, "correct"), (32, 32, "correct"), (32, 32, "wrong")]
     misled = pd.DataFrame(rows, columns=["exposures", "false_exposures", "answer"])
-    found = analysis.leans(misled, n_resamples=20)
+    found = analysis.false_less_true_answer_rates(misled, n_resamples=20)
     assert [(one.estimate, one.n) for one in found] == [(0.75, 4), (0, 2), (-0.5, 2)]
-    assert np.isnan(analysis.leans(misled[:0], n_resamples=20)[0].estimate)
+    assert np.isnan(
+        analysis.false_less_true_answer_rates(misled[:0], n_resamples=20)[0].estimate
+    )
 
 
 def test_steps_are_differences_on_the_same_questions_in_any_order():
     rows = both()
-    expected = kb.scores(said(seed=1)) - kb.scores(said())
-    for name in analysis.CHANGED:
-        found = analysis.step(rows, "x", "y", name, n_resamples=50)
+    expected = kb.measures_of_responses(said(seed=1)) - kb.measures_of_responses(said())
+    for name in analysis.MAIN_MEASURES:
+        found = analysis.change_between_settings(rows, "x", "y", name, n_resamples=50)
         assert found[0] == pytest.approx(expected[name])
         assert found[-1] == 20
         shuffled = rows.sample(frac=1, random_state=1)
-        assert analysis.step(shuffled, "x", "y", name, n_resamples=50) == found
-    assert np.isnan(analysis.step(rows, "x", "z", "UR", n_resamples=50)[:3]).all()
+        assert (
+            analysis.change_between_settings(shuffled, "x", "y", name, n_resamples=50)
+            == found
+        )
+    assert np.isnan(
+        analysis.change_between_settings(rows, "x", "z", "UR", n_resamples=50)[:3]
+    ).all()
     with pytest.raises(UserError, match="same facts"):
-        analysis.step(rows.iloc[:-1], "x", "y", "UR", n_resamples=50)
+        analysis.change_between_settings(rows.iloc[:-1], "x", "y", "UR", n_resamples=50)
 
 
 def test_a_contrast_is_the_difference_of_two_measures():
     rows = said()[lambda table: table["consistency"].notna()]
-    scores = kb.scores(rows)
-    found = analysis.contrast(rows, "Cons_c", "Cons_w", n_resamples=50)
+    scores = kb.measures_of_responses(rows)
+    found = analysis.difference_of_two_measures(
+        rows, "Cons_c", "Cons_w", n_resamples=50
+    )
     assert found.estimate == pytest.approx(scores["Cons_c"] - scores["Cons_w"])
     assert found.low <= found.estimate <= found.high
     assert np.isnan(
-        analysis.contrast(silent(), "Cons_c", "Cons_w", n_resamples=50).estimate
+        analysis.difference_of_two_measures(
+            silent(), "Cons_c", "Cons_w", n_resamples=50
+        ).estimate
     )
 
 
 def test_a_gap_is_a_difference_of_means_and_needs_two_sides():
     random = np.random.default_rng(0)
     flag, value = pd.Series(random.random(60) < 0.4), pd.Series(random.random(60))
-    found = analysis.gap(value, flag, n_resamples=200)
+    found = analysis.group_mean_difference(value, flag, n_resamples=200)
     assert found.estimate == pytest.approx(value[flag].mean() - value[~flag].mean())
     assert found.low < found.estimate < found.high
-    turned = analysis.gap(value, ~flag, n_resamples=200)
+    turned = analysis.group_mean_difference(value, ~flag, n_resamples=200)
     assert turned.estimate == pytest.approx(-found.estimate)
     for one in (flag | True, flag[:0]):
-        alone = analysis.gap(value[: len(one)], one, n_resamples=9)
+        alone = analysis.group_mean_difference(value[: len(one)], one, n_resamples=9)
         assert np.isnan(alone[:3]).all()
         assert alone.n == len(one)
 
 
 def test_shares_by_exposure_sum_to_one():
     rows = said().assign(exposures=np.repeat([0, 1, 4, 256], 10))
-    table = analysis.by_exposure(rows, n_resamples=50)
+    table = analysis.response_shares_by_exposure(rows, n_resamples=50)
     assert sorted(table["exposures"].unique()) == [0, 1, 4, 256]
     np.testing.assert_allclose(table.groupby("exposures")["estimate"].sum(), 1)
-    assert analysis.by_exposure(rows[:0], n_resamples=50).empty
+    assert analysis.response_shares_by_exposure(rows[:0], n_resamples=50).empty
 
 
 def test_truths_count_lucky_answers_as_right():
@@ -170,12 +185,12 @@ def test_truths_count_lucky_answers_as_right():
             "exposures": [8, 8, 0, np.nan],
         }
     )
-    found = analysis.truths(rows)
+    found = analysis.consistency_beside_truth(rows)
     assert found["right"].tolist() == [1, 0, 1]
     assert found["read"].tolist() == [1, 1, 0]
     assert found["consistency"].tolist() == [1.0, 0.5, 0.25]
-    assert analysis.truths(rows[:0]).empty
-    assert analysis.truths(rows.drop(columns="exposures")).empty
+    assert analysis.consistency_beside_truth(rows[:0]).empty
+    assert analysis.consistency_beside_truth(rows.drop(columns="exposures")).empty
 
 
 def test_known_facts_are_compared_in_pairs():
@@ -189,11 +204,15 @@ def test_known_facts_are_compared_in_pairs():
         "uninformative",
         "correct",
     ]
-    nothing = analysis.misread(None, None, "atlas-s", 0, "exact", 0)
-    found = analysis.comparisons(both(), rows, nothing, nothing, "x", n_resamples=99)
+    nothing = analysis.ask_wrongly_stated_facts(None, None, "atlas-s", 0, "exact", 0)
+    found = analysis.comparisons_for_appendix(
+        both(), rows, nothing, nothing, "x", n_resamples=99
+    )
     told = {what: result for what, result, *_ in found}
     pair = told["correct, facts stated 64 times or more, x → y"]
     assert (pair.estimate, pair.n) == (-0.5, 2)
-    assert told["NCR"][0] == pytest.approx(kb.scores(said())["NCR"])
-    assert told["NCR, x → y"] == analysis.step(both(), "x", "y", "NCR", n_resamples=99)
+    assert told["NCR"][0] == pytest.approx(kb.measures_of_responses(said())["NCR"])
+    assert told["NCR, x → y"] == analysis.change_between_settings(
+        both(), "x", "y", "NCR", n_resamples=99
+    )
     assert np.isnan(told["consistency, false minus true"].estimate)

@@ -37,7 +37,7 @@ def table(n=40, ways=("list", "prompt"), seed=0):
 
 
 def test_examples_and_tests_are_of_other_subjects():
-    facts, pool, asked, close, n_examples = analysis.sides(SETTINGS)
+    facts, pool, asked, close, n_examples = analysis.facts_by_role(SETTINGS)
     assert len(pool) + len(asked) <= len(facts)
     assert not set(pool["subject"][pool["relation"] == "P17"]) & set(
         asked["subject"][asked["relation"] == "P17"]
@@ -45,8 +45,10 @@ def test_examples_and_tests_are_of_other_subjects():
     assert close.groupby("relation").size().tolist() == [2, 2]
     assert n_examples == pool["relation"].value_counts().max() == 100
     with pytest.raises(UserError, match="no separator"):  # before anything is loaded
-        analysis.sides(SETTINGS | {"separators": ["tab"], "dataset": "nowhere"})
-    chosen, tried = analysis.separator(LanguageModel, {"separator": "space"})
+        analysis.facts_by_role(SETTINGS | {"separators": ["tab"], "dataset": "nowhere"})
+    chosen, tried = analysis.chosen_separator_and_trial(
+        LanguageModel, {"separator": "space"}
+    )
     assert (chosen, tried.empty) == ("space", True)
 
 
@@ -55,8 +57,13 @@ def test_the_commonest_object_is_that_of_the_examples():
     tests = pd.DataFrame(
         {"fact": list("stuv"), "relation": list("aabb"), "object": list("yxzw")}
     )
-    assert analysis.commonest(tests, pool).to_dict() == {"s": 1, "t": 0, "u": 1, "v": 0}
-    even = analysis.commonest(tests, pool[:2])
+    assert analysis.has_commonest_object(tests, pool).to_dict() == {
+        "s": 1,
+        "t": 0,
+        "u": 1,
+        "v": 0,
+    }
+    even = analysis.has_commonest_object(tests, pool[:2])
     assert even.to_dict() == {
         "s": 0,
         "t": 1,
@@ -67,38 +74,56 @@ def test_the_commonest_object_is_that_of_the_examples():
 
 def test_ways_are_compared_on_the_facts_that_both_were_asked():
     rows = table()
-    found = analysis.paired(rows, "way", "list", "prompt", n_resamples=50)
+    found = analysis.paired_accuracy_difference(
+        rows, "way", "list", "prompt", n_resamples=50
+    )
     wide = rows.pivot_table("right", "item", "way")
     assert found.estimate == pytest.approx((wide["list"] - wide["prompt"]).mean())
     assert found.n == 40
     assert (
-        analysis.paired(rows, "way", "prompt", "list", n_resamples=50).low
+        analysis.paired_accuracy_difference(
+            rows, "way", "prompt", "list", n_resamples=50
+        ).low
         == -found.high
     )
     half = rows.drop(
         rows[(rows["way"] == "prompt") & rows["item"].isin(["f0", "f1"])].index
     )
-    assert analysis.paired(half, "way", "list", "prompt", n_resamples=50).n == 38
+    assert (
+        analysis.paired_accuracy_difference(
+            half, "way", "list", "prompt", n_resamples=50
+        ).n
+        == 38
+    )
     percent = 100 * wide.drop(index=["f0", "f1"]).mean()
-    said = analysis.rates(half, "way", one="list", other="prompt")
+    said = analysis.accuracies_in_words(half, "way", one="list", other="prompt")
     assert said == {
         "one": f"{percent['list']:.1f}",
         "other": f"{percent['prompt']:.1f}",
     }
     for one, other in (("list", "list"), ("list", "gap")):  # was not asked
-        found = analysis.paired(rows, "way", one, other, n_resamples=50)
+        found = analysis.paired_accuracy_difference(
+            rows, "way", one, other, n_resamples=50
+        )
         assert (np.isnan(found.estimate), found.n) == (True, 0)
-    assert analysis.rates(rows, "way", one="list", other="gap")["one"] == "undefined"
+    assert (
+        analysis.accuracies_in_words(rows, "way", one="list", other="gap")["one"]
+        == "undefined"
+    )
 
 
 def test_a_fact_asked_twice_counts_once_with_its_mean():
     rows = pd.concat([table(seed=1), table(seed=2)])
-    found = analysis.levels(rows, "way", n_resamples=50).set_index("way")
+    found = analysis.accuracy_by_way_of_asking(rows, "way", n_resamples=50).set_index(
+        "way"
+    )
     assert found["estimate"].to_dict() == pytest.approx(
         rows.groupby("way")["right"].mean().to_dict()
     )
     assert found["n"].tolist() == [40, 40]
-    paired = analysis.paired(rows, "way", "list", "prompt", n_resamples=50)
+    paired = analysis.paired_accuracy_difference(
+        rows, "way", "list", "prompt", n_resamples=50
+    )
     assert paired.estimate == pytest.approx(
         found["estimate"]["list"] - found["estimate"]["prompt"]
     )
@@ -117,9 +142,11 @@ def test_generations_count_whole_words():
 def test_ranked_and_written_are_of_the_same_prompts():
     ways = table(ways=(1, 2)).rename(columns={"way": "template"}).assign(way="HGP")
     texts = ways[ways["template"] == 1].assign(right=1.0)
-    both = analysis.ranked_and_written(ways, texts, "HGP")
+    both = analysis.ranked_and_written_answers(ways, texts, "HGP")
     assert set(both["template"]) == {1}
-    found = analysis.paired(both, "by", "written", "ranked", n_resamples=50)
+    found = analysis.paired_accuracy_difference(
+        both, "by", "written", "ranked", n_resamples=50
+    )
     assert found.estimate == 1 - ways.loc[ways["template"] == 1, "right"].mean()
 
 
@@ -129,7 +156,7 @@ def test_writing_after_a_list_stands_beside_writing_after_a_sentence():
     ways, texts = (
         pd.concat([pd.DataFrame({**items, "way": way, "template": 1, "right": marks[place]})
                    for way, marks in made.items()]) for place in (0, 1))  # fmt: skip
-    said = analysis.written_after(ways, texts, n_resamples=50)
+    said = analysis.ranking_and_writing_in_words(ways, texts, n_resamples=50)
     assert (said["ranked"], said["written"]) == ("75.0", "25.0")
     assert [said[name].split()[0] for name in ("control", "list")] == ["-25.0", "-50.0"]
 
@@ -138,8 +165,14 @@ def test_accuracy_is_told_of_facts_never_stated_and_often():
     truth = pd.DataFrame(
         {"exposures": [0, 0, 4, 8, 16, 256], "right": [1.0, 0, 1, 1, 1, 1]}
     )
-    assert analysis.ends(truth) == {"never": "50.0", "stated": "100.0"}
-    assert analysis.ends(truth[1:2]) == {"never": "0.0", "stated": "undefined"}
+    assert analysis.accuracy_by_exposure_in_words(truth) == {
+        "never": "50.0",
+        "stated": "100.0",
+    }
+    assert analysis.accuracy_by_exposure_in_words(truth[1:2]) == {
+        "never": "0.0",
+        "stated": "undefined",
+    }
 
 
 def confident(n=200, seed=0):
@@ -150,7 +183,7 @@ def confident(n=200, seed=0):
 
 def test_reliability_is_that_of_scikit_learn():
     scores = confident()
-    found = analysis.reliability(scores)
+    found = analysis.accuracy_by_confidence(scores)
     accuracy, confidence = calibration_curve(scores["right"], scores["top"], n_bins=10)
     np.testing.assert_allclose(found["estimate"], accuracy)
     np.testing.assert_allclose(found["confidence"], confidence)
@@ -158,22 +191,24 @@ def test_reliability_is_that_of_scikit_learn():
     assert (
         (found["low"] <= found["estimate"]) & (found["estimate"] <= found["high"])
     ).all()
-    assert analysis.reliability(scores[:0]).empty
+    assert analysis.accuracy_by_confidence(scores[:0]).empty
 
 
 def test_figures_draw_what_the_tables_hold():
     scores = confident()
-    ax = analysis.reliability_diagram(scores)
+    ax = analysis.draw_reliability_diagram(scores)
     brier = ((scores["top"] - scores["right"]) ** 2).mean()
     assert ax.get_title(loc="left") == f"Brier score {brier:.3f}"
-    assert analysis.reliability_diagram(scores[:0]).texts
+    assert analysis.draw_reliability_diagram(scores[:0]).texts
     rows = pd.DataFrame(
         {"examples": [0, 1], "estimate": [0.1, 0.4], "low": 0.0, "high": 0.5}
     )
     named = pd.DataFrame(
         {"separator": ["space"], "estimate": 0.3, "low": 0.2, "high": 0.4}
     )
-    ax = analysis.two_groups({"number": rows, "separator": named}, 0.05, "space")
+    ax = analysis.draw_accuracy_in_groups(
+        {"number": rows, "separator": named}, 0.05, "space"
+    )
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["0 examples", "1 example", "space (chosen)"]
     assert ax.get_lines()[-1].get_xdata() == [0.05, 0.05]
@@ -184,10 +219,14 @@ def test_the_sure_ones_are_compared_with_the_others():
     scores = confident()
     sure = scores["top"] > 0.5
     means = scores["right"].groupby(sure).mean()
-    found = analysis.gap(scores["right"], sure, scores["relation"], n_resamples=50)
+    found = analysis.group_mean_difference(
+        scores["right"], sure, scores["relation"], n_resamples=50
+    )
     assert found.estimate == pytest.approx(means[True] - means[False])
     some = scores[sure]
-    alone = analysis.gap(some["right"], sure[sure], some["relation"], n_resamples=50)
+    alone = analysis.group_mean_difference(
+        some["right"], sure[sure], some["relation"], n_resamples=50
+    )
     assert np.isnan(alone.estimate)
 
 
@@ -196,22 +235,27 @@ def test_two_draws_differ_as_often_as_pairs_of_them():
         {"item": "a", "relation": "r", "examples": 1, "right": [1.0, 0, 0]}
     )
     pairs = [one != other for one, other in permutations(curve["right"], 2)]
-    assert analysis.unsteady(curve)["right"].item() == pytest.approx(np.mean(pairs))
-    assert analysis.unsteady(curve[:1]).empty
+    assert analysis.disagreement_between_draws(curve)["right"].item() == pytest.approx(
+        np.mean(pairs)
+    )
+    assert analysis.disagreement_between_draws(curve[:1]).empty
 
 
 def test_facts_never_read_are_compared_with_a_guess():
     truth = pd.DataFrame(
         {"exposures": [0, 0, 4], "right": [1.0, 0.0, 1.0], "chance": 0.1}
     )
-    found, whole = analysis.unread_known(truth), stats.wilson(1, 2)
+    found, whole = (
+        analysis.share_of_unread_facts_known(truth),
+        stats.wilson_interval(1, 2),
+    )
     assert found == (whole.estimate - 0.1, whole.low - 0.1, whole.high - 0.1, 2)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
 def test_no_rate_is_below_the_least_that_the_accuracies_allow(pairs):
     small, large = np.array(pairs).T
-    least = latent_subsumption.least_rate(small.mean(), large.mean())
+    least = latent_subsumption.least_subsumption_rate(small.mean(), large.mean())
     assert not subsumption.subsumption_rate(small, large) < least - 1e-12
     assert np.isnan(least) != small.any()
     apart = np.sort(small), np.sort(large)[::-1]  # as little in common as can be
@@ -229,10 +273,12 @@ def test_chance_within_relations_is_taken_off():
     draws = np.array(
         [np.column_stack([small, large[order], relations]) for order in orders]
     )
-    assert latent_subsumption.beyond_chance(draws).mean() == pytest.approx(0)
+    assert latent_subsumption.subsumption_beyond_chance(draws).mean() == pytest.approx(
+        0
+    )
     # As they stand two of three are shared, where chance has 2 * 2 / 3 and 1 * 2 / 2 of
     # them.
-    assert latent_subsumption.beyond_chance(draws[0]) == pytest.approx(
+    assert latent_subsumption.subsumption_beyond_chance(draws[0]) == pytest.approx(
         2 / 3 - (4 / 3 + 1) / 3
     )
 
@@ -242,31 +288,31 @@ def test_shared_knowledge_of_two_models():
     known = pd.DataFrame(
         {"small": [1.0, 1, 0, 0, 1], "large": [1.0, 0, 1, 1, 1]}, index=list("abcde")
     )
-    found, words = latent_subsumption.shared(
+    found, words = latent_subsumption.subsumption_of_pair(
         known, scores, ("small", "large"), n_resamples=50
     )
     assert found.estimate == pytest.approx(2 / 3 - (4 / 3 + 1) / 3)
     assert words == {"rate": "0.67", "chance": "0.78"}
-    alone, words = latent_subsumption.shared(
+    alone, words = latent_subsumption.subsumption_of_pair(
         known, scores, ("small", "small"), n_resamples=50
     )
     assert np.isnan(alone.estimate)
     assert words["rate"] == "undefined"
-    pairs = latent_subsumption.by_pairs(known, scores, n_resamples=50)
+    pairs = latent_subsumption.subsumption_by_model_pair(known, scores, n_resamples=50)
     row = pairs.loc["small, large"]
     assert (row["η at least"], row["one alone"], row["exact p"]) == (
         "0.67",
         "1 : 2",
         "1.000",
     )
-    assert latent_subsumption.by_pairs(known[["small"]], scores).empty
-    board = latent_subsumption.board(known, scores, n_resamples=50)
+    assert latent_subsumption.subsumption_by_model_pair(known[["small"]], scores).empty
+    board = latent_subsumption.accuracy_by_model(known, scores, n_resamples=50)
     assert board["estimate"].to_dict() == {"small": 0.6, "large": 0.8}
     # Ten facts differ; at most 2 or at least 8 heads of ten: 2 (1 + 10 + 45) / 1024.
     known = pd.DataFrame(
         {"one": [1.0] * 8 + [0, 0, 1, 0], "two": [0.0] * 8 + [1, 1, 1, 0]}
     )
-    pairs = latent_subsumption.by_pairs(
+    pairs = latent_subsumption.subsumption_by_model_pair(
         known, pd.DataFrame({"item": known.index, "relation": "r"}), n_resamples=50
     )
     assert pairs.loc["one, two", ["one alone", "exact p"]].tolist() == [

@@ -8,12 +8,12 @@ from helpers.prompts import lists
 from notebooks.analysis import latent_prompts, lpaqa
 from notebooks.kit import published
 
-TABLE = published.load("lke_table5")
-FRAMES = datasets.frames("atlas")
+TABLE = published.load_published_table("lke_table5")
+FRAMES = datasets.prompt_frames("atlas")
 
 
 def test_published_templates_come_by_label():
-    found = latent_prompts.from_table(
+    found = latent_prompts.templates_from_table(
         TABLE, {"P36": "capital", "P413": "no such", "P178": "developer"}
     )
     assert found.groupby("relation").size().to_dict() == {"P36": 6, "P178": 6}
@@ -23,10 +23,10 @@ def test_published_templates_come_by_label():
 
 
 def test_own_templates_of_every_relation_of_the_atlas():
-    found = latent_prompts.from_frames(FRAMES)
+    found = latent_prompts.templates_from_frames(FRAMES)
     assert set(found["relation"]) == set(FRAMES["relation"])
     assert found["template"].str.endswith("[Y]").all()
-    assert all(lpaqa.usable(template) for template in found["template"])
+    assert all(lpaqa.ends_with_object(template) for template in found["template"])
     human = found[found["kind"] == "HGP"]
     assert human.groupby("relation").size().eq(3).all()
     mined = found[found["kind"] == "MMP"]
@@ -52,7 +52,7 @@ def test_the_commonest_words_between_subject_and_object_come_first():
         }
     )
     found = (
-        latent_prompts.from_frames(frames, 2)
+        latent_prompts.templates_from_frames(frames, 2)
         .query("kind == 'MMP'")["template"]
         .tolist()
     )
@@ -60,8 +60,10 @@ def test_the_commonest_words_between_subject_and_object_come_first():
 
 
 def test_published_templates_are_preferred():
-    first = latent_prompts.from_table(TABLE, {"P36": "capital"})
-    found = latent_prompts.prefer(first, latent_prompts.from_frames(FRAMES))
+    first = latent_prompts.templates_from_table(TABLE, {"P36": "capital"})
+    found = latent_prompts.templates_with_fallback(
+        first, latent_prompts.templates_from_frames(FRAMES)
+    )
     mined = found.query("relation == 'P36' and kind == 'MMP'")["template"].tolist()
     assert mined == [
         "[X] united states embassy in [Y]",
@@ -74,23 +76,27 @@ def test_published_templates_are_preferred():
 def test_prompts_ask_every_template_with_every_choice():
     tests = datasets.load("atlas", ["P36"], n=2)
     options = {fact: ["Lima", obj] for fact, obj in zip(tests["fact"], tests["object"])}
-    probes = latent_prompts.prompts(tests, latent_prompts.from_frames(FRAMES), options)
+    probes = latent_prompts.probes_from_templates(
+        tests, latent_prompts.templates_from_frames(FRAMES), options
+    )
     assert len(probes) == 2 * 6 * 2
     assert probes["correct"].sum() == 12
     assert (probes["prompt"] == probes["prompt"].str.rstrip()).all()
     assert probes["continuation"].str.startswith(" ").all()
-    nothing = latent_prompts.from_frames(FRAMES[:0])
-    assert latent_prompts.prompts(tests, nothing, {}).empty
+    nothing = latent_prompts.templates_from_frames(FRAMES[:0])
+    assert latent_prompts.probes_from_templates(tests, nothing, {}).empty
 
 
 def test_relations_to_compare_are_those_asked():
     tests = datasets.load("atlas", ["P17", "P36"], n=2)
-    assert latent_prompts.compared(tests, []).equals(tests)
-    assert set(latent_prompts.compared(tests, ["P36"])["relation"]) == {"P36"}
+    assert latent_prompts.tests_of_compared_relations(tests, []).equals(tests)
+    assert set(
+        latent_prompts.tests_of_compared_relations(tests, ["P36"])["relation"]
+    ) == {"P36"}
     with pytest.raises(
         UserError, match="no test of P30 to compare: choose from P17, P36"
     ):
-        latent_prompts.compared(tests, ["P30"])
+        latent_prompts.tests_of_compared_relations(tests, ["P30"])
 
 
 def table(n, start=0):
@@ -105,16 +111,18 @@ def table(n, start=0):
 
 def test_the_released_codes_slips():
     tests, pool = table(1, 9), table(2)
-    probe = latent_prompts.as_released(tests, pool, {"r-9": ["o9"]}).iloc[0]
+    probe = latent_prompts.probes_of_released_code(tests, pool, {"r-9": ["o9"]}).iloc[0]
     text = probe["prompt"] + probe["continuation"]
     # ' : ' twice before the choice, ' , ' between pairs, and no comma before the tested
     # subject.
     assert text in ("s0 : o0 , s1 : o1 s9 :  : o9", "s1 : o1 , s0 : o0 s9 :  : o9")
-    ours = lists.ic_lke(tests, pool, {"r-9": ["o9"]}, separator="colon and comma").iloc[
-        0
-    ]
+    ours = lists.ic_lke_probes(
+        tests, pool, {"r-9": ["o9"]}, separator="colon and comma"
+    ).iloc[0]
     assert (ours["prompt"] + ours["continuation"]).endswith(", s9 : o9")
-    probe = latent_prompts.alone(table(1), {"r-0": ["o0"]}, "colon and comma").iloc[0]
+    probe = latent_prompts.probes_without_examples(
+        table(1), {"r-0": ["o0"]}, "colon and comma"
+    ).iloc[0]
     assert (probe["prompt"], probe["continuation"]) == ("s0 :", " o0")
     assert (probe["way"], probe["examples"], probe["draw"]) == ("IC-LKE", 0, 0)
 
@@ -126,17 +134,21 @@ def test_other_lists_have_templates_between_names_and_the_released_strings():
             ("r", "HGP", 2, "[X] was [Y]"),
             ("q", "MMP", 1, "[X], [Y]"),
         ],
-        columns=latent_prompts.COLUMNS,
+        columns=latent_prompts.TEMPLATE_COLUMNS,
     )
-    made = latent_prompts.other_lists(table(1, 9), table(1), {"r-9": ["o9"]}, templates)
+    made = latent_prompts.probes_with_other_separators(
+        table(1, 9), table(1), {"r-9": ["o9"]}, templates
+    )
     texts = pd.concat(made).set_index("separator")["prompt"].to_dict()
     assert texts == {"HGP 1": "s0 is o0 s9 is", "released": "s0 : o0 s9 :  :"}
 
 
 def test_templates_of_lpaqa_can_be_asked(shared):
-    chosen, skipped = lpaqa.templates(lpaqa.read(shared / "data" / "lpaqa", ["P36"]))
+    chosen, skipped = lpaqa.best_templates_and_skipped_count(
+        lpaqa.read_lpaqa_prompts(shared / "data" / "lpaqa", ["P36"])
+    )
     tests = datasets.load("atlas", ["P36"], n=1)
-    probes = latent_prompts.prompts(
+    probes = latent_prompts.probes_from_templates(
         tests, chosen, {tests["fact"].item(): [tests["object"].item()]}
     )
     assert set(probes["way"]) == {"HGP", "MMP"}

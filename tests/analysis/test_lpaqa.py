@@ -8,7 +8,7 @@ from notebooks.kit import published
 
 
 def test_all_published_prompts_are_read(shared):
-    table = lpaqa.read(shared / "data" / "lpaqa")
+    table = lpaqa.read_lpaqa_prompts(shared / "data" / "lpaqa")
     counts = table["source"].value_counts().to_dict()
     assert counts == {"mine": 1166, "paraphrase": 1073, "manual_paraphrase": 1018}
     assert table["relation"].nunique() == 41
@@ -23,8 +23,8 @@ def test_all_published_prompts_are_read(shared):
 
 
 def test_unusable_prompts_are_counted(shared):
-    table = lpaqa.read(shared / "data" / "lpaqa", ["P17", "P36"])
-    chosen, skipped = lpaqa.templates(table)
+    table = lpaqa.read_lpaqa_prompts(shared / "data" / "lpaqa", ["P17", "P36"])
+    chosen, skipped = lpaqa.best_templates_and_skipped_count(table)
     asked = table[table["kind"] != ""]
     assert skipped == (~asked["usable"]).sum() > 0
     assert chosen["template"].str.endswith("[Y]").all()
@@ -39,14 +39,14 @@ def test_unusable_prompts_are_counted(shared):
 
 
 def test_table_5_took_its_prompts_from_here(shared):
-    table = lpaqa.read(shared / "data" / "lpaqa")
+    table = lpaqa.read_lpaqa_prompts(shared / "data" / "lpaqa")
     said = {
         relation: {
             text.partition("[Y]")[0].strip().casefold() for text in rows["template"]
         }
         for relation, rows in table.groupby("relation")
     }
-    printed = published.load("lke_table5")
+    printed = published.load_published_table("lke_table5")
 
     def known(label, relation):
         texts = (
@@ -63,8 +63,8 @@ def test_table_5_took_its_prompts_from_here(shared):
 
 def test_a_folder_without_prompts_and_a_damaged_file_are_refused(tmp_path):
     with pytest.raises(UserError, match="holds no prompts of LPAQA"):
-        lpaqa.read(tmp_path)
+        lpaqa.read_lpaqa_prompts(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "P17.jsonl").write_text('{"template": "[X] in [Y]"}\n')
     with pytest.raises(UserError, match=r"P17\.jsonl is not in its form \(KeyError"):
-        lpaqa.read(tmp_path)
+        lpaqa.read_lpaqa_prompts(tmp_path)

@@ -11,7 +11,7 @@ from helpers import datasets, stats
 from helpers.metrics import monitor as measure
 from helpers.probing import attribution
 from notebooks.analysis import monitor as analysis
-from tests.plots.figure_texts import draw, legend, texts
+from tests.plots.figure_texts import draw_figure, label_texts, legend_texts
 
 DRAWS = {"n_resamples": 200, "seed": 0}
 TRAINING = pd.DataFrame(
@@ -33,19 +33,21 @@ EMPTY = facts(0, counted=[], pfd=[], ird=[], anchor=[], deviation=[], exposures=
 
 def test_the_running_example_is_lyon_where_it_is():
     facts = datasets.load("atlas", ["P36", "P17"])
-    assert analysis.running_example(facts, "P17")["subject"].tolist() == ["Lyon"]
-    first = analysis.running_example(facts, "P36")
+    assert analysis.fact_of_running_example(facts, "P17")["subject"].tolist() == [
+        "Lyon"
+    ]
+    first = analysis.fact_of_running_example(facts, "P36")
     assert first["fact"].item() == facts.loc[facts["relation"] == "P36", "fact"].iloc[0]
-    assert len(analysis.running_example(facts, "no such")) == 1
+    assert len(analysis.fact_of_running_example(facts, "no such")) == 1
 
 
 def test_the_running_example_comes_first_and_the_fact_read_least_last():
-    training = datasets.training("atlas-m")
+    training = datasets.training_exposure("atlas-m")
     rows = pd.DataFrame({"relation": ["P36", "P17"]})
-    three = analysis.three_facts("atlas", "P17", rows, training)
+    three = analysis.three_example_facts("atlas", "P17", rows, training)
     assert three["subject"][0] == "Lyon"
     assert three["exposures"].iloc[[0, -1]].tolist() == [64, 0]
-    other = analysis.three_facts(
+    other = analysis.three_example_facts(
         "atlas", "P37", rows, None
     )  # a relation that was not asked
     assert set(other["relation"]) == {"P36"}
@@ -53,28 +55,32 @@ def test_the_running_example_comes_first_and_the_fact_read_least_last():
 
 
 def test_hints_of_the_training_are_those_recorded(tmp_path):
-    said = analysis.trained_with_hints("atlas-m")
+    said = analysis.sentence_on_hints_in_training("atlas-m")
     assert "9,351 documents" in said
     assert "3,196 a wrong one, 3,114 any object" in said
-    assert analysis.trained_with_hints("some/other-model") == ""
+    assert analysis.sentence_on_hints_in_training("some/other-model") == ""
     counts = {"hint, right": 1234, "hint, wrong": 5, "hint, other": 6}
     (tmp_path / "m").mkdir()
     told = json.dumps({"text": {"documents": counts}})
     (tmp_path / "m" / "training.json").write_text(told)
-    assert "1,234 documents" in analysis.trained_with_hints("m", tmp_path)
+    assert "1,234 documents" in analysis.sentence_on_hints_in_training("m", tmp_path)
 
 
 def test_facts_of_known_exposure_are_those_stated_plainly():
     table = pd.DataFrame(
         {"item": list("abcdex"), "relation": "P17", "none": [0, 1, 1, 1, 0, 1.0]}
     )
-    assert analysis.told(table, TRAINING)["item"].tolist() == list("abcd")
-    assert analysis.told(table, None).empty
-    rows = analysis.by_exposure(table, {"none": "nothing first"}, TRAINING, **DRAWS)
+    assert analysis.facts_of_known_exposure(table, TRAINING)["item"].tolist() == list(
+        "abcd"
+    )
+    assert analysis.facts_of_known_exposure(table, None).empty
+    rows = analysis.means_by_exposure(
+        table, {"none": "nothing first"}, TRAINING, **DRAWS
+    )
     assert rows[["exposures", "estimate"]].to_numpy().tolist() == [[0, 0.5], [4, 1.0]]
-    (whole,) = analysis.by_exposure(table, {"none": "nothing first"}, None, **DRAWS)[
-        "estimate"
-    ]
+    (whole,) = analysis.means_by_exposure(
+        table, {"none": "nothing first"}, None, **DRAWS
+    )["estimate"]
     assert whole == pytest.approx(4 / 6)
 
 
@@ -84,16 +90,16 @@ def test_curves_where_exposures_are_known_and_dots_elsewhere(training):
         {"item": list("abcde"), "relation": "P17", "none": 0.5, "wrong": 0.25}
     )
     titles = {"none": "nothing first", "wrong": "wrong answer first"}
-    ax = draw(
-        analysis.curves(
-            analysis.by_exposure(table, titles, training, **DRAWS), "accuracy"
+    ax = draw_figure(
+        analysis.draw_means_by_exposure(
+            analysis.means_by_exposure(table, titles, training, **DRAWS), "accuracy"
         )
     )
     if training is None:
-        assert texts(ax.get_yticklabels()) == list(titles.values())
+        assert label_texts(ax.get_yticklabels()) == list(titles.values())
     else:
-        assert legend(ax) == list(titles.values())
-        assert texts(ax.get_xticklabels()) == ["0", "4"]
+        assert legend_texts(ax) == list(titles.values())
+        assert label_texts(ax.get_xticklabels()) == ["0", "4"]
 
 
 def test_accuracies_over_prompts_and_combinations():
@@ -107,7 +113,7 @@ def test_accuracies_over_prompts_and_combinations():
     marks = pd.DataFrame(rows, columns=["item", "variant", "context", "right"])
     grid = pd.DataFrame({"item": ["a"], "relation": "P17", "x": 1.0, "y": 0.5})
     both = pd.DataFrame({"item": ["a"], "relation": "P17", "control_ird": 0.25})
-    found = analysis.control_and_accuracies(
+    found = analysis.control_ird_and_accuracies(
         both, marks.assign(relation="P17"), grid, **DRAWS
     )
     found = found.query("relation == 'all'").set_index("measure")["estimate"]
@@ -130,35 +136,39 @@ def test_base_accuracy_is_held_fixed(sign):
     by_formula = (r[0, 2] - r[0, 1] * r[1, 2]) / np.sqrt(
         (1 - r[0, 1] ** 2) * (1 - r[1, 2] ** 2)
     )
-    found = analysis.spread_at_equal_accuracy(table)
+    found = analysis.correlation_at_equal_accuracy(table)
     assert found.r == pytest.approx(by_formula)
     assert found.n == 20
     assert found.low < found.r < found.high
     assert np.sign([found.low, found.high]).tolist() == [sign, sign]
-    assert np.isnan(analysis.spread_at_equal_accuracy(table.head(2)).r)
+    assert np.isnan(analysis.correlation_at_equal_accuracy(table.head(2)).r)
 
 
 def test_best_and_worst_are_compared_on_other_facts():
     sure = facts(x=1.0, y=0.0)
-    assert analysis.best_and_worst(sure, **DRAWS) == pytest.approx(stats.wilson(40, 40))
+    assert analysis.gap_of_best_and_worst_prompts(sure, **DRAWS) == pytest.approx(
+        stats.wilson_interval(40, 40)
+    )
     random = np.random.default_rng(0)
     luck = facts(
         **{f"p{i}": random.integers(0, 2, 40).astype(float) for i in range(30)}
     )
-    found = analysis.best_and_worst(luck, **DRAWS)
+    found = analysis.gap_of_best_and_worst_prompts(luck, **DRAWS)
     assert found.low < 0 < found.high
-    assert np.isnan(analysis.best_and_worst(facts(2, x=1.0, y=0.0), **DRAWS).estimate)
+    assert np.isnan(
+        analysis.gap_of_best_and_worst_prompts(facts(2, x=1.0, y=0.0), **DRAWS).estimate
+    )
 
 
 @pytest.mark.parametrize(("pfd", "ird"), [(0.2, 0.6), (0.4, 0.4), (0.4, 0.49)])
 def test_range_over_weights(pfd, ird):
     """At the corners one part counts alone, so the range is that of the two degrees."""
     counted = facts(pfd=pfd, ird=ird, anchor=0.9, counted=True)
-    found = analysis.range_over_weights(counted, **DRAWS)
+    found = analysis.monitor_range_over_weights(counted, **DRAWS)
     assert found.estimate == pytest.approx((ird - pfd) / 0.9)
     corners = [measure.monitor_score(counted, w) for w in ((1, 0, 0), (0, 1, 0))]
     assert found.estimate == pytest.approx(np.ptp(corners))
-    assert np.isnan(analysis.range_over_weights(EMPTY, **DRAWS).estimate)
+    assert np.isnan(analysis.monitor_range_over_weights(EMPTY, **DRAWS).estimate)
 
 
 @pytest.mark.parametrize("change", [-0.3, 0.3, 0.0])
@@ -166,19 +176,23 @@ def test_first_readings(change):
     exposures = np.repeat([0, 1, 2, 256], 20)
     deviation = 0.5 + change * (exposures > 0) + np.tile([-0.01, 0.01], 40)
     truth = facts(80, exposures=exposures, deviation=deviation, anchor=0.5)
-    assert analysis.first_readings(truth, **DRAWS)[0] == pytest.approx(-change / 0.5)
+    assert analysis.monitor_drop_after_first_readings(truth, **DRAWS)[
+        0
+    ] == pytest.approx(-change / 0.5)
     for lacking in ("exposures > 0", "exposures == 0"):
-        assert np.isnan(analysis.first_readings(truth.query(lacking), **DRAWS)[0])
-    assert np.isnan(analysis.first_readings(EMPTY, **DRAWS)[0])
+        assert np.isnan(
+            analysis.monitor_drop_after_first_readings(truth.query(lacking), **DRAWS)[0]
+        )
+    assert np.isnan(analysis.monitor_drop_after_first_readings(EMPTY, **DRAWS)[0])
 
 
 def test_anchor_and_deviation_by_pairs_in_order():
     read = np.repeat([0, 0, 1, 2, 16, 64, 128, 256], 5)
     truth = facts(exposures=read, deviation=np.tile([0.4, 0.6], 20), anchor=read / 256)
-    found = analysis.anchor_or_deviation(truth, **DRAWS)
+    found = analysis.area_of_anchor_less_deviation(truth, **DRAWS)
     assert found.estimate == pytest.approx(0.5)  # an area of 1 less one of a half
     alone = truth.query("exposures > 0")
-    assert np.isnan(analysis.anchor_or_deviation(alone, **DRAWS).estimate)
+    assert np.isnan(analysis.area_of_anchor_less_deviation(alone, **DRAWS).estimate)
 
 
 def test_the_deviation_and_its_control_are_compared_on_the_same_facts():
@@ -186,13 +200,13 @@ def test_the_deviation_and_its_control_are_compared_on_the_same_facts():
     seen = facts(
         exposures=exposures, deviation=-exposures, control_ird=np.tile([0.1, 0.2], 20)
     )
-    found = analysis.closer_than_control(seen, **DRAWS)
+    found = analysis.exposure_correlation_over_control(seen, **DRAWS)
     by_control = pd.Series(-seen["control_ird"]).corr(
         seen["exposures"], method="spearman"
     )
     assert found.estimate == pytest.approx(1 - by_control)
     seen.loc[0, "control_ird"] = np.nan
-    assert analysis.closer_than_control(seen, **DRAWS).n == 39
+    assert analysis.exposure_correlation_over_control(seen, **DRAWS).n == 39
 
 
 def test_losses_and_gains_of_an_unrelated_word_by_hand():
@@ -204,7 +218,9 @@ def test_losses_and_gains_of_an_unrelated_word_by_hand():
     )
     found = {
         name: row
-        for name, row, _ in analysis.losses(table.set_index("item"), truth, **DRAWS)
+        for name, row, _ in analysis.comparisons_of_unrelated_word(
+            table.set_index("item"), truth, **DRAWS
+        )
     }
     lost, gained, often = found.values()
     assert (lost.estimate, lost.n) == (0.375, 4)
@@ -229,15 +245,19 @@ def test_attribution_keeps_tokens_in_order_though_they_repeat(monkeypatch):
     misled = pd.DataFrame(
         {"prompt": ["Danish. Who?"], "text": ["Finnish"], "heard": ["Finnish"]}
     )
-    monkeypatch.setattr(attribution, "attribute_well", lambda *asked: table)
-    ax = draw(analysis.attribution_map(lm, misled))
-    assert texts(ax.get_yticklabels()) == ["Danish", ".", "␣the", "␣the", "$"]
-    assert texts(ax.get_xticklabels()) == ["␣Fin", "nish"]
+    monkeypatch.setattr(attribution, "attribute_until_converged", lambda *asked: table)
+    ax = draw_figure(analysis.draw_attribution_map(lm, misled))
+    assert label_texts(ax.get_yticklabels()) == ["Danish", ".", "␣the", "␣the", "$"]
+    assert label_texts(ax.get_xticklabels()) == ["␣Fin", "nish"]
     image = ax.get_images()[0]
     np.testing.assert_allclose(image.get_array(), [[n, -n] for n in range(5)])
     assert image.get_clim() == (-4, 4)
     assert ax.get_title(loc="left").endswith("sum to 10.00 of 10.00")
-    assert texts(draw(analysis.attribution_map(lm, misled.head(0))).texts)
-    assert texts(
-        draw(analysis.attribution_map(SimpleNamespace(at_hand=False), misled)).texts
+    assert label_texts(
+        draw_figure(analysis.draw_attribution_map(lm, misled.head(0))).texts
+    )
+    assert label_texts(
+        draw_figure(
+            analysis.draw_attribution_map(SimpleNamespace(at_hand=False), misled)
+        ).texts
     )

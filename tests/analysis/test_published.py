@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from helpers import stats
 from notebooks.analysis import published as analysis
 from notebooks.kit import published
-from notebooks.kit.published.knowledge_base import measures
+from notebooks.kit.published.knowledge_base import knowledge_base_measures
 
 
 @pytest.fixture(scope="module")
 def table():
-    return analysis.correlations(n_resamples=300, seed=0)
+    return analysis.correlations_over_models(n_resamples=300, seed=0)
 
 
 def test_there_are_all_pairs(table):
@@ -29,7 +29,9 @@ def test_there_are_all_pairs(table):
 
 
 def test_each_interval_is_scipys(table):
-    for (*_, x, y), row in zip(analysis.pairs(), table.itertuples()):
+    for (*_, x, y), row in zip(
+        analysis.correlated_pairs_of_measures(), table.itertuples()
+    ):
         theirs = scipy.stats.pearsonr(x, y)
         ends = theirs.confidence_interval()
         found = (row.estimate, row.p, row.low, row.high)
@@ -40,7 +42,7 @@ def test_each_interval_is_scipys(table):
 
 
 def test_without_a_family_by_hand(table):
-    whole = published.load("monitor_table4")
+    whole = published.load_published_table("monitor_table4")
     rest = whole[~whole.index.str.contains("Vicuna|WizardLM|LLaMa")]
     assert len(rest) == 8
     r = np.corrcoef(rest["MONITOR"], rest["avg"])[0, 1]
@@ -51,9 +53,11 @@ def test_without_a_family_by_hand(table):
 
 
 def test_the_families_hold_all_models():
-    models = {name for *_, x, _ in analysis.pairs() for name in x.index}
-    assert all(analysis.family(name) != name for name in models)
-    assert analysis.family("Some-New-Model") == "Some-New-Model"
+    models = {
+        name for *_, x, _ in analysis.correlated_pairs_of_measures() for name in x.index
+    }
+    assert all(analysis.family_of_model(name) != name for name in models)
+    assert analysis.family_of_model("Some-New-Model") == "Some-New-Model"
 
 
 def test_what_the_chapter_says_of_its_correlations(table):
@@ -70,8 +74,8 @@ def test_what_the_chapter_says_of_its_correlations(table):
 
 
 def test_relations_have_the_interval_of_r_and_n():
-    printed = published.load("monitor_table11")
-    high = [stats.fisher(r, 12)[1] for r in printed["pearson"]]
+    printed = published.load_published_table("monitor_table11")
+    high = [stats.fisher_interval(r, 12)[1] for r in printed["pearson"]]
     assert printed.index[np.array(high) > 0].tolist() == ["P101"]
     assert printed["p_value"].idxmax() == "P101"
 
@@ -80,37 +84,41 @@ class TestSearch:
     """One wrong cell for Table 2's four-shot correlations."""
 
     def test_the_printed_value_gives_back_the_correlations_of_the_tables(self):
-        tried = analysis.moved(analysis.SUSPECT, step=0.01).set_index("Cons_w")
+        tried = analysis.correlations_over_cons_w(
+            analysis.SUSPECT_MODEL, step=0.01
+        ).set_index("Cons_w")
         at = tried.iloc[np.abs(tried.index - 51.17).argmin()]
         cells = (
-            published.comparisons()
+            published.printed_number_comparisons()
             .query("check == 'Table 2: correlations'")
             .set_index("row")
         )
-        for pair in analysis.WITH_CONS_W:
+        for pair in analysis.PAIRS_WITH_CONS_W:
             given = cells.loc[f"{pair}, four-shot", "recomputed"]
             assert at[pair] == pytest.approx(given, abs=1e-9)
 
     def test_no_value_of_the_suspect_explains_and_three_other_cells_do(self):
-        found = analysis.one_cell().set_index("model")
-        assert not found.loc[analysis.SUSPECT, "explains"]
-        assert found.loc[analysis.SUSPECT, "worst"] > 0.01
+        found = analysis.best_cons_w_by_model().set_index("model")
+        assert not found.loc[analysis.SUSPECT_MODEL, "explains"]
+        assert found.loc[analysis.SUSPECT_MODEL, "worst"] > 0.01
         able = ["Llama3 70B", "Llama 2 70B", "Llama 1 65B"]
         assert found.index[found["explains"]].tolist() == able
-        table = published.load("kb_table10")
+        table = published.load_published_table("kb_table10")
         for model in able:  # Table 11 confirms the cells that are printed
             for kind in ("seen", "unseen"):
                 printed = table.loc[model, f"four-shot Cons_w_{kind}"]
                 assert found.loc[model, kind] == pytest.approx(printed, abs=0.02)
-        assert found.loc[analysis.SUSPECT, "seen"] == pytest.approx(27.58, abs=0.01)
+        assert found.loc[analysis.SUSPECT_MODEL, "seen"] == pytest.approx(
+            27.58, abs=0.01
+        )
 
     def test_by_brute_force(self):
-        table = measures("four-shot")
+        table = knowledge_base_measures("four-shot")
         table.loc["Llama3 70B", "Cons_w"] = 44.5
-        printed = published.load("kb_table2")["four-shot"]
-        for pair in analysis.WITH_CONS_W:
+        printed = published.load_published_table("kb_table2")["four-shot"]
+        for pair in analysis.PAIRS_WITH_CONS_W:
             r = np.corrcoef(table[pair.split(" ")[0]], table["Cons_w"])[0, 1]
-            assert abs(r - printed[pair]) < analysis.ROUNDING
+            assert abs(r - printed[pair]) < analysis.ROUNDING_TOLERANCE
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
@@ -125,7 +133,7 @@ def test_what_two_models_share_lies_within_the_bounds(facts):
         "lke_table1": pd.DataFrame([row | sizes], index=["a"]),
         "lke_table10": pd.DataFrame([row | tuned], index=["b"]),
     }
-    found = analysis.overlaps(tables.__getitem__).iloc[0]
+    found = analysis.subsumption_bounds(tables.__getitem__).iloc[0]
     assert found["low"] - 1e-12 <= found["printed"] <= found["high"] + 1e-12
     turned = (first & second).sum() / second.sum()
     assert found["low_turned"] - 1e-12 <= turned <= found["high_turned"] + 1e-12
@@ -134,11 +142,11 @@ def test_what_two_models_share_lies_within_the_bounds(facts):
 @given(st.integers(1, 2000), st.data())
 def test_the_true_size_fits(n, data):
     k = data.draw(st.integers(0, n))
-    assert n in analysis.fitting_sizes(pd.Series([round(100 * k / n, 2)]), n)
+    assert n in analysis.sizes_that_fit_shares(pd.Series([round(100 * k / n, 2)]), n)
 
 
 def test_last_digits_tell_the_size_of_three_benchmarks():
-    found = analysis.sizes().set_index("benchmark")
+    found = analysis.sizes_that_fit_benchmarks().set_index("benchmark")
     assert found.index[found["alone"]].tolist() == [
         "Wiki-FACTOR",
         "CommonsenseQA",
@@ -149,11 +157,11 @@ def test_last_digits_tell_the_size_of_three_benchmarks():
 
 
 def test_a_summary_names_the_number_that_agrees_least():
-    cells = published.comparisons()
+    cells = published.printed_number_comparisons()
     cells["difference"] = cells["recomputed"] - cells["published"]
     cells["agrees"] = cells["difference"].abs() <= cells["tolerance"] + 1e-12
-    found = analysis.summary(cells).set_index(["paper", "check"])
-    assert len(found) == len(published.checks())
+    found = analysis.summary_of_checks(cells).set_index(["paper", "check"])
+    assert len(found) == len(published.printed_number_checks())
     row = found.loc[("knowledge bases", "Table 11: CWR")]
     assert (row["cell"], row["numbers"], row["agree"]) == (
         "Gemma-Instruct 7B, four-shot",
@@ -173,7 +181,8 @@ def test_differences_are_drawn_as_multiples_of_the_tolerance():
         }
     )
     good, bad = (
-        line.get_xdata() for line in analysis.differences(cells).get_lines()[:2]
+        line.get_xdata()
+        for line in analysis.draw_recomputed_differences(cells).get_lines()[:2]
     )
     assert good.tolist() == [0.01, 0.5]
     assert bad.tolist() == [1000.0, 1000.0]

@@ -51,7 +51,9 @@ def _one_study(monkeypatch):
 
 def test_equal_runs_do_not_differ():
     trained = made(np.random.default_rng(0), lambda fact, model, start: float(fact % 2))
-    figures, gaps = training_run_differences.compare_runs(trained, n_resamples=50)
+    figures, gaps = training_run_differences.estimates_and_run_differences(
+        trained, n_resamples=50
+    )
     expected = {(model, f"run {k}") for model in MODELS for k in (1, 2, 3)}
     assert set(zip(figures["recipe"], figures["run"])) == expected
     assert len(gaps) == 2 * 3 * len(STUDIES["multiplicity"].MEASURES)
@@ -62,16 +64,20 @@ def test_a_run_that_differs_is_named():
     trained = made(
         np.random.default_rng(0), lambda fact, model, start: 0.9 if start < 2 else 0.2
     )
-    figures, gaps = training_run_differences.compare_runs(trained, n_resamples=200)
+    figures, gaps = training_run_differences.estimates_and_run_differences(
+        trained, n_resamples=200
+    )
     gaps = gaps[gaps["measure"] == "accuracy"]
     most = gaps.loc[gaps["estimate"].abs().idxmax()]
     assert abs(most["estimate"]) == pytest.approx(0.7, abs=0.12)
     assert most["low"] < most["estimate"] < most["high"]
     assert most["low"] * most["high"] > 0
     assert "run 3" in (most["first"], most["second"])
-    assert len(comparison.kept(gaps)) == 4
+    assert len(comparison.differences_kept_by_holm(gaps)) == 4
     assert (
-        training_run_differences.places(figures)["choice accuracy"]["atlas-s", "run 3"]
+        training_run_differences.ranks_of_training_runs(figures)["choice accuracy"][
+            "atlas-s", "run 3"
+        ]
         == 3
     )
 
@@ -79,17 +85,19 @@ def test_a_run_that_differs_is_named():
 def test_the_bundled_run_of_atlas_s_is_the_best_of_its_three(monkeypatch):
     """The front page, the tour and the chapter say so."""
     monkeypatch.setattr(training_run_differences, "STUDIES", STUDIES)
-    figures, _ = training_run_differences.compare_runs(
+    figures, _ = training_run_differences.estimates_and_run_differences(
         trained_answers.training_runs(), n_resamples=2
     )
-    assert training_run_differences.places(figures).loc[
+    assert training_run_differences.ranks_of_training_runs(figures).loc[
         ("atlas-s", "run 1")
     ].tolist() == [1, 1, 1, 1]
 
 
 def test_a_measure_that_no_run_has():
     nothing = pd.DataFrame(columns=["recipe", "measure", "estimate"])
-    assert training_run_differences.over_runs(nothing, "atlas-s", "atlas-xs").empty
+    assert training_run_differences.recipe_differences_over_runs(
+        nothing, "atlas-s", "atlas-xs"
+    ).empty
 
 
 def test_sizes_are_compared_as_by_a_t_test():
@@ -98,7 +106,9 @@ def test_sizes_are_compared_as_by_a_t_test():
         (recipe, "accuracy", value) for recipe in values for value in values[recipe]
     ]
     table = pd.DataFrame(rows, columns=["recipe", "measure", "estimate"])
-    row = training_run_differences.over_runs(table, "atlas-s", "atlas-xs").iloc[0]
+    row = training_run_differences.recipe_differences_over_runs(
+        table, "atlas-s", "atlas-xs"
+    ).iloc[0]
     interval = scipy.stats.ttest_ind(*values.values()).confidence_interval()
     assert row["estimate"] == pytest.approx(0.3)
     assert tuple(row[["low", "high"]]) == pytest.approx((interval.low, interval.high))
@@ -129,12 +139,14 @@ def test_models_are_read_against_training_runs(apart, beyond, whole):
     between = _gaps(("r2", "r1", "right", -0.06), ("r3", "r1", "right", 0.05),
                     ("r2", "r1", "MONITOR", 0.1), ("r2", "r1", "NCR", 0.1))  # fmt: skip
     gaps = _gaps(*(("m", "s", name, gap) for name, gap in apart.items()))
-    found = training_run_differences.beyond_runs(gaps, between)
+    found = training_run_differences.differences_beyond_training_runs(gaps, between)
     assert found["beyond"].tolist() == beyond
     assert found["whole"].tolist() == whole
     # A tuned model's lead over its base says nothing of training runs.
     tuned = pd.concat([gaps, _gaps(("chat", "m", "right", 0.9))])
-    again = training_run_differences.beyond_runs(tuned, between, [("chat", "m")])
+    again = training_run_differences.differences_beyond_training_runs(
+        tuned, between, [("chat", "m")]
+    )
     assert again["beyond"].tolist() == beyond
 
 
@@ -154,10 +166,10 @@ def odd(fact, model, start):
 )  # fmt: skip
 def test_variance_goes_where_it_was_planted(right, part, side):
     runs = made(np.random.default_rng(0), right, n=120, relations=24)
-    shares = training_run_differences.components(runs, n_resamples=60)
+    shares = training_run_differences.shares_of_variance(runs, n_resamples=60)
     own = shares[shares["method"] == "multiplicity"].set_index("part")
-    lead = own.loc[training_run_differences.LEAD]
-    own = own.drop(training_run_differences.LEAD)
+    lead = own.loc[training_run_differences.FACT_LEAD_LABEL]
+    own = own.drop(training_run_differences.FACT_LEAD_LABEL)
     parts = (
         own.loc[["relation", "fact"], "estimate"].sum()
         - own.loc["fact by training run", "estimate"]
@@ -179,8 +191,8 @@ def test_a_lead_of_few_relations_is_not_decided():
     runs = made(
         np.random.default_rng(0), lambda fact, model, start: float(fact % 3 == 0)
     )
-    shares = training_run_differences.components(runs, n_resamples=60)
-    lead = shares[shares["part"] == training_run_differences.LEAD].iloc[0]
+    shares = training_run_differences.shares_of_variance(runs, n_resamples=60)
+    lead = shares[shares["part"] == training_run_differences.FACT_LEAD_LABEL].iloc[0]
     assert lead["estimate"] == pytest.approx(1)
     assert np.isnan([lead["low"], lead["high"]]).all()
 
@@ -190,8 +202,8 @@ def test_prompts_get_a_share_of_their_own():
     for number in range(4):
         runs[f"prompt {number}"] = float(number % 2)
     runs["known"] = [float(item > "f030") for item in runs["item"]]
-    shares = training_run_differences.components(runs, n_resamples=20)
+    shares = training_run_differences.shares_of_variance(runs, n_resamples=20)
     by_prompt = shares[
-        shares["method"] == training_run_differences.BY_PROMPT
+        shares["method"] == training_run_differences.METHOD_BY_PROMPT
     ].set_index("part")["estimate"]
     assert by_prompt["prompt"] == pytest.approx(1)

@@ -10,9 +10,9 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import roc_auc_score
 
 from helpers import datasets, exchange
-from helpers.datasets.exposure import frequencies, training
+from helpers.datasets.exposure import name_frequencies, training_exposure
 from helpers.io import files
-from helpers.metrics.matching import normalise
+from helpers.metrics.matching import normalise_text
 from helpers.models import model_packages
 from notebooks.analysis import smollm2
 from notebooks.atlas import records
@@ -23,17 +23,17 @@ DRAWS = {"n_resamples": 50, "seed": 0}
 
 @pytest.fixture(scope="module")
 def kept():
-    return smollm2.read()
+    return smollm2.read_answers_and_measures()
 
 
 @pytest.fixture(scope="module")
 def facts(kept):
-    return smollm2.by_fact(kept[0])
+    return smollm2.accuracy_by_fact_and_context(kept[0])
 
 
 def test_what_is_right_by_what_is_said_first(kept, facts):
     answers = kept[0]
-    said, true = (answers[name].map(normalise) for name in ("text", "object"))
+    said, true = (answers[name].map(normalise_text) for name in ("text", "object"))
     answers = answers.assign(ok=said == true)
     reworded = (answers["context"] == "none") & (answers["frame"] > 0)
     for context in ("none", "right", "wrong"):
@@ -57,24 +57,26 @@ def test_the_measures_are_those_of_the_archive(kept, facts):
 
 
 def test_a_curve_has_the_mean_of_each_group(facts):
-    found = smollm2.curves(facts, **DRAWS)
+    found = smollm2.accuracy_by_name_frequency(facts, **DRAWS)
     rows = found[found["first"] == "nothing first"].set_index("often")
     expected = facts.groupby("often")["none"].mean()
     np.testing.assert_allclose(rows["estimate"], expected[rows.index], atol=1e-12)
     assert (rows["low"] <= rows["estimate"]).all()
-    assert set(rows.index) == set(smollm2.GROUPS)
+    assert set(rows.index) == set(smollm2.FREQUENCY_GROUPS)
 
 
 def test_groups_are_those_of_the_names(facts):
-    often = facts["subject"].map(frequencies())
-    ends = [*smollm2.GROUPS[1:], np.inf]
-    for low, high in zip(smollm2.GROUPS, ends):
+    often = facts["subject"].map(name_frequencies())
+    ends = [*smollm2.FREQUENCY_GROUPS[1:], np.inf]
+    for low, high in zip(smollm2.FREQUENCY_GROUPS, ends):
         assert often[facts["often"] == low].between(low, high, inclusive="left").all()
 
 
 def test_both_panels_draw_the_shares_they_name(facts):
-    left, right = smollm2.beside_atlas(facts, **DRAWS)
-    table = records.evaluation(["atlas-m"]).query("condition == @records.ALONE")
+    left, right = smollm2.draw_accuracy_beside_atlas(facts, **DRAWS)
+    table = records.recorded_evaluation(["atlas-m"]).query(
+        "condition == @records.ALONE"
+    )
     drawn = [set(np.round(line.get_ydata(), 12)) for line in left.get_lines()]
     assert set(table["estimate"].round(12)) in drawn
     expected = facts.groupby("often")["none"].mean().to_numpy()
@@ -84,9 +86,13 @@ def test_both_panels_draw_the_shares_they_name(facts):
 
 
 def test_formats_are_compared_on_the_facts_asked_in_both(facts):
-    found = smollm2.formats(**DRAWS).set_index("measure")
-    answers = exchange.read(smollm2.CHAT).files["monitor/answers.parquet"]
-    chat = smollm2.by_fact(files.table(answers, "chat")).set_index("item")["none"]
+    found = smollm2.differences_between_formats(**DRAWS).set_index("measure")
+    answers = exchange.read_archive(smollm2.SMOLLM2_CHAT_ARCHIVE).files[
+        "monitor/answers.parquet"
+    ]
+    chat = smollm2.accuracy_by_fact_and_context(
+        files.read_parquet_table(answers, "chat")
+    ).set_index("item")["none"]
     kept = facts.set_index("item")["none"]
     both = kept.index.intersection(chat.index)
     assert found.loc["base", "n"] == len(both) == len(chat)
@@ -96,7 +102,7 @@ def test_formats_are_compared_on_the_facts_asked_in_both(facts):
 
 
 def test_scores_rise_as_scipy_and_sklearn_say(facts):
-    found = smollm2.rising(facts, **DRAWS).set_index("what")
+    found = smollm2.correlations_with_name_frequency(facts, **DRAWS).set_index("what")
     known = facts[facts["none"] == 1]
     within = known.groupby("relation")[["reworded", "occurrences"]]
     kept, often = within.rank(pct=True).to_numpy().T
@@ -109,10 +115,12 @@ def test_scores_rise_as_scipy_and_sklearn_say(facts):
 
 
 def test_names_and_counts_are_compared_within_a_relation():
-    found = smollm2.agreement(**DRAWS).set_index("relation")
+    found = smollm2.exposure_frequency_correlations(**DRAWS).set_index("relation")
     atlas = datasets.load("atlas").query("relation == 'P36'").set_index("fact")
-    both = atlas.assign(told=training("atlas-m")["exposures"]).dropna()
-    expected = spearmanr(both["told"], both["subject"].map(frequencies())).statistic
+    both = atlas.assign(told=training_exposure("atlas-m")["exposures"]).dropna()
+    expected = spearmanr(
+        both["told"], both["subject"].map(name_frequencies())
+    ).statistic
     assert found.loc["P36", "estimate"] == pytest.approx(expected, abs=1e-12)
 
 
@@ -138,7 +146,7 @@ def test_a_papers_questions_place_it_among_the_papers_models(
     shared, root, tmp_path, study, folder, given, measure
 ):
     if not list(
-        (model_packages.user_cache.cache("packages") / "smollm2").glob("*.gguf")
+        (model_packages.user_cache.cache_folder("packages") / "smollm2").glob("*.gguf")
     ):
         pytest.skip("needs the file of smollm2, which its first load fetches")
     call = [
@@ -156,7 +164,7 @@ def test_a_papers_questions_place_it_among_the_papers_models(
         [*call, "--set", data, *given], cwd=root, check=True, capture_output=True
     )
     row = (
-        runs_against_papers.runs_beside(tmp_path, n_resamples=50)
+        runs_against_papers.runs_in_papers_measures(tmp_path, n_resamples=50)
         .set_index("measure")
         .loc[measure]
     )

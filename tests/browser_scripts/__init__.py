@@ -3,6 +3,6 @@
 from pathlib import Path
 
 
-def script(name: str) -> str:
+def script_source(name: str) -> str:
     """Return a function's source."""
     return (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")

@@ -12,18 +12,18 @@ pytest.register_assert_rewrite("tests.chapters.finished_runs")
 
 @pytest.fixture(scope="module")
 def answers(folder):
-    return runs.answers(folder)
+    return runs.load_answers(folder)
 
 
 @pytest.fixture(scope="module")
 def metrics(folder):
-    return runs.metrics(folder)
+    return runs.load_metrics(folder)
 
 
 @pytest.fixture(scope="module")
 def found(folder):
     """Return the findings that the run saved, by claim."""
-    return {finding.claim: finding for finding in findings.load(folder)}
+    return {finding.claim: finding for finding in findings.load_findings(folder)}
 
 
 @pytest.fixture(scope="module")
@@ -33,5 +33,5 @@ def compared(folder):
 
 @pytest.fixture(scope="module", autouse=True)
 def _without_kernels():
-    with notebook_execution.instead_of_kernels():
+    with notebook_execution.execute_in_process():
         yield

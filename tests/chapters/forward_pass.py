@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 
-def check(lm, row) -> None:
+def check_logprobs(lm, row) -> None:
     """Assert that a row's logprobs are those of its continuation's tokens after its prompt."""
     ids = lm.tokenizer(row.prompt + row.continuation)["input_ids"]
     with torch.inference_mode():

@@ -23,7 +23,7 @@ from papermill.engines import Engine, papermill_engines
 from traitlets.config import Config
 
 
-class Hook(DisplayHook):
+class LastValueHook(DisplayHook):
     """Display the value of a cell's last expression."""
 
     def __call__(self, result: Any = None) -> None:
@@ -31,7 +31,7 @@ class Hook(DisplayHook):
             display(result)
 
 
-class InProcess(Engine):
+class InProcessEngine(Engine):
     """Execute the cells one after another, up to one that fails; keep the last one's names."""
 
     left: ClassVar[dict[str, Any]] = {}
@@ -41,7 +41,9 @@ class InProcess(Engine):
         nb_man.output_path = None  # papermill writes it in the end, as after every cell
         main, named = sys.modules["__main__"], defaultdict(list)
         settings = Config({"HistoryManager": {"enabled": False}})
-        shell = InteractiveShell.instance(config=settings, displayhook_class=Hook)
+        shell = InteractiveShell.instance(
+            config=settings, displayhook_class=LastValueHook
+        )
         shell.showtraceback = lambda *given, **settings: None
         try:
             for number, cell in enumerate(nb_man.nb.cells):
@@ -105,9 +107,9 @@ def _show(message, category, filename, lineno, file=None, line=None) -> None:
 
 
 @contextlib.contextmanager
-def instead_of_kernels():
+def execute_in_process():
     usual = papermill_engines.get_engine()
-    papermill_engines.register(None, InProcess)
+    papermill_engines.register(None, InProcessEngine)
     try:
         yield
     finally:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import datasets, runs
-from helpers.stats import wilson
+from helpers.stats import wilson_interval
 from notebooks.atlas import records
 from tests.chapters import finished_runs
 
@@ -17,20 +17,20 @@ SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return finished_runs.run(
-        "atlas", records.members()[0], SMALL, tmp_path_factory.mktemp("runs")
+        "atlas", records.bundled_models()[0], SMALL, tmp_path_factory.mktemp("runs")
     )
 
 
 def test_the_run_is_whole(folder):
     tables = {"facts", "kinds", "exposures", "family", "agreement", "effects"}
-    finished_runs.check(folder, SMALL, tables)
-    assert finished_runs.printed(folder, "setup") == ""  # of a bundled model
-    assert runs.manifest(folder)["family"] == records.members()
+    finished_runs.check_finished_run(folder, SMALL, tables)
+    assert finished_runs.printed_text(folder, "setup") == ""  # of a bundled model
+    assert runs.load_manifest(folder)["family"] == records.bundled_models()
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert answers["relation"].nunique() == 30
-    exposures = datasets.training(records.members()[0])["exposures"]
+    exposures = datasets.training_exposure(records.bundled_models()[0])["exposures"]
     assert (
         answers["exposures"].to_numpy() == exposures[answers["item"]].to_numpy()
     ).all()
@@ -42,7 +42,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert whole["estimate"].item() == pytest.approx(answers["right"].mean())
     live = metrics.query("level == 'exposure'").set_index("exposures")
     for seen, group in answers.groupby("exposures"):
-        expected = wilson(int(group["right"].sum()), len(group))[:3]
+        expected = wilson_interval(int(group["right"].sum()), len(group))[:3]
         found = live.loc[seen, ["estimate", "low", "high"]].astype(float)
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
@@ -50,7 +50,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
 def test_the_live_answers_agree_with_the_records(metrics):
     live = metrics.query("level == 'exposure'").set_index("exposures")
     once = metrics.query("level == 'recorded' and measure == 'none'")
-    once = once[once["model"] == records.members()[0]]
+    once = once[once["model"] == records.bundled_models()[0]]
     once = once.set_index("exposures")["estimate"].loc[live.index].astype(float)
     inside = (live["low"].astype(float) <= once) & (once <= live["high"].astype(float))
     assert inside.mean() >= 0.7
@@ -73,8 +73,13 @@ def test_the_toy_recalls_what_it_read_often(metrics):
 
 
 def test_findings_name_their_model_and_count_the_same_facts(found):
-    name, levels = records.members()[0], [32, 64, 128, 256]
-    share = partial(records.share, records.evaluation([name]), name, exposures=levels)
+    name, levels = records.bundled_models()[0], [32, 64, 128, 256]
+    share = partial(
+        records.share_of_right_answers,
+        records.recorded_evaluation([name]),
+        name,
+        exposures=levels,
+    )
     none, unrelated, wrong = map(share, ("none", "unrelated", "wrong"))
     told = found["a_wrong_word_is_more_than_distraction"]
     assert told.estimate == pytest.approx(unrelated.estimate - wrong.estimate)
@@ -99,8 +104,9 @@ def test_another_model_gives_way_to_the_bundled_ones(tmp_path):
         "toy_facts=8",
     ]
     done = finished_runs.run("atlas", "someone/some-model", small, tmp_path)
-    chosen = records.stand_in("someone/some-model", records.members())
-    assert f"asks {chosen} in the place of someone/some-model" in finished_runs.printed(
-        done, "setup"
+    chosen = records.model_or_stand_in("someone/some-model", records.bundled_models())
+    assert (
+        f"asks {chosen} in the place of someone/some-model"
+        in finished_runs.printed_text(done, "setup")
     )
-    assert runs.manifest(done)["model"]["name"] == chosen
+    assert runs.load_manifest(done)["model"]["name"] == chosen

@@ -22,7 +22,7 @@ SMALL = ["n_bootstrap=40"]
 
 @pytest.fixture(scope="module")
 def family(tmp_path_factory):
-    return panel_runs.family(tmp_path_factory.mktemp("runs"))
+    return panel_runs.save_panel_runs_of_models(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture(scope="module")
@@ -31,21 +31,23 @@ def folder(family):
 
 
 def test_the_run_is_whole_and_says_what_it_read(folder, family):
-    finished_runs.check(folder, SMALL)
-    assert finished_runs.said(folder, "stderr") == ""
+    finished_runs.check_finished_run(folder, SMALL)
+    assert finished_runs.stream_text(folder, "stderr") == ""
     assert folder == family / "synthesis" / "calibration"
-    manifest = runs.manifest(folder)
+    manifest = runs.load_manifest(folder)
     assert set(manifest["models"]) == {"atlas-xs", "atlas-s"}
     read = {(row["model"], row["chapter"]) for row in manifest["read"]}
     assert read == {*product(("atlas-xs", "atlas-s"), STUDIES)}
-    assert 0 < manifest["n_facts"] < panel_runs.N
+    assert 0 < manifest["n_facts"] < panel_runs.PANEL_SIZE
 
 
 def _verdict(family, chapter, model="atlas-s"):
     place = family / model / chapter
-    told = runs.manifest(place)["panel"]["settings"]
-    said = panel_answers.answers(place)
-    return analysis.verdicts(STUDIES[chapter], said, told, {}).set_index("item")
+    told = runs.load_manifest(place)["panel"]["settings"]
+    said = panel_answers.panel_answers(place)
+    return analysis.verdicts_of_study(STUDIES[chapter], said, told, {}).set_index(
+        "item"
+    )
 
 
 def _figure(metrics, measure, model, method):
@@ -56,23 +58,25 @@ def _figure(metrics, measure, model, method):
 
 
 def test_areas_can_be_computed_again_from_the_saved_answers(metrics, family):
-    told = datasets.training("atlas-s")
+    told = datasets.training_exposure("atlas-s")
     for chapter, study in STUDIES.items():
         table = (
             _verdict(family, chapter).join(told[["exposures", "plain"]]).query("plain")
         )
         pair = np.column_stack([table["score"], table["exposures"] > 0])
         saved = _figure(metrics, "area, shown or never", "atlas-s", study.TITLE)
-        assert saved == pytest.approx(float(roc_curve.area(pair)), abs=1e-12)
+        assert saved == pytest.approx(
+            float(roc_curve.area_under_roc_curve(pair)), abs=1e-12
+        )
 
 
 def test_kappa_can_be_computed_again_from_the_saved_answers(metrics, family):
     each = []
     for model in ("atlas-xs", "atlas-s"):
-        plain = datasets.training(model)["plain"]
+        plain = datasets.training_exposure(model)["plain"]
         first, second = (_verdict(family, c, model)["known"] for c in list(STUDIES)[:2])
         pair = pd.concat([first, second], axis=1)
-        each.append(agreement.kappa(pair[plain.loc[pair.index]].to_numpy()))
+        each.append(agreement.cohen_kappa(pair[plain.loc[pair.index]].to_numpy()))
     saved = _figure(metrics, "kappa", "mean", "MONITOR and knowledge base")
     assert saved == pytest.approx(np.nanmean(each), abs=1e-12)
 
@@ -129,20 +133,22 @@ def test_without_a_whole_model_the_page_says_what_is_missing(
     words, sentences, family, tmp_path
 ):
     made = finished_runs.run("calibration", "", words, linked(family, tmp_path))
-    finished_runs.check(made, words)
-    assert all(sentence in finished_runs.printed(made) for sentence in sentences)
-    assert runs.metrics(made).empty
-    assert {finding.decision for finding in findings.load(made)} == {findings.UNDEFINED}
+    finished_runs.check_finished_run(made, words)
+    assert all(sentence in finished_runs.printed_text(made) for sentence in sentences)
+    assert runs.load_metrics(made).empty
+    assert {finding.decision for finding in findings.load_findings(made)} == {
+        findings.UNDEFINED
+    }
     assert pd.read_csv(made / "tables" / "which_measure.csv")["n"].eq(0).all()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_panel_of_few_facts_is_read_to_the_end(n, family, tmp_path):
-    few = panel_runs.first(family, tmp_path / "runs", n)
+    few = panel_runs.copy_runs_of_first_facts(family, tmp_path / "runs", n)
     made = finished_runs.run("calibration", "", SMALL, few)
-    finished_runs.check(made, SMALL)
-    assert f"{n} facts were asked by every method" in finished_runs.printed(
+    finished_runs.check_finished_run(made, SMALL)
+    assert f"{n} facts were asked by every method" in finished_runs.printed_text(
         made, "panel"
     )
-    assert len(runs.metrics(made)) > 50
+    assert len(runs.load_metrics(made)) > 50

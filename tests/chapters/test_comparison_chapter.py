@@ -25,16 +25,16 @@ def folder(tmp_path_factory):
     """Return the chapter's folder over four models, and one more of another seed."""
     top = tmp_path_factory.mktemp("runs")
     for name, ability in ABILITIES.items():
-        saved_runs.write(top, name, ability, size=SIZES[name])
-    saved_runs.write(top, "stranger", 0.9, seed=5)
+        saved_runs.write_made_up_runs(top, name, ability, size=SIZES[name])
+    saved_runs.write_made_up_runs(top, "stranger", 0.9, seed=5)
     return finished_runs.run("comparison", "", MANY, top)
 
 
 def test_the_run_is_whole_and_names_the_runs_that_were_read(folder):
     boards = {f"board_{name}" for name in ("monitor", "knowledge_base", "multiplicity")}
     tables = {"differences", "pairs", "pairs_paper", "runs", "overlap", *boards}
-    finished_runs.check(folder, MANY, tables)
-    read = pd.DataFrame(runs.manifest(folder)["read"])
+    finished_runs.check_finished_run(folder, MANY, tables)
+    read = pd.DataFrame(runs.load_manifest(folder)["read"])
     assert len(read) == 20
     assert read["sha256"].str.fullmatch("[0-9a-f]{64}").all()
     assert set(read["model"]) == {*ABILITIES, "stranger"}
@@ -45,7 +45,7 @@ def test_the_run_is_whole_and_names_the_runs_that_were_read(folder):
 def test_tables_in_view_have_a_measure_of_each_chapter_and_three_facts(folder):
     shown = pd.read_csv(folder / "tables" / "board.csv").set_index("model")
     assert [name.split()[0] for name in shown] == ["MONITOR", "NCR", "list", "choice"]
-    right = (saved_runs.facts()["hard"] < ABILITIES["atlas-s"]).mean()
+    right = (saved_runs.made_up_facts()["hard"] < ABILITIES["atlas-s"]).mean()
     written = shown.loc["atlas-s", "list accuracy ↑, %"].split()[0]
     assert float(written) == pytest.approx(100 * right, abs=0.05)
     three = pd.read_csv(folder / "tables" / "three_facts.csv")
@@ -56,20 +56,22 @@ def test_tables_in_view_have_a_measure_of_each_chapter_and_three_facts(folder):
 def test_many_runs_are_compared_and_the_stranger_is_named(
     folder, metrics, found, compared
 ):
-    text = finished_runs.printed(folder)
+    text = finished_runs.printed_text(folder)
     assert "20 runs of 4 models" in text
     assert "4 of 20 runs not mixed with the others:" in text
     assert "- stranger, monitor: seed 5, not 0" in text
     standing = metrics[metrics["level"] == "run"]
     right = standing[standing["measure"] == "right"].set_index("model")["estimate"]
-    table = saved_runs.facts()
+    table = saved_runs.made_up_facts()
     expected = {
         name.split("/")[-1]: (table["hard"] < a).mean() for name, a in ABILITIES.items()
     }
     assert right.to_dict() == pytest.approx(expected)
-    assert {"seeds-figure", "leaders-figure", "shares-figure"} <= finished_runs.drawn(
-        folder
-    )
+    assert {
+        "seeds-figure",
+        "leaders-figure",
+        "shares-figure",
+    } <= finished_runs.drawn_cell_names(folder)
     gaps = metrics[(metrics["level"] == "difference") & (metrics["measure"] == "right")]
     assert gaps["n"].tolist() == [24] * 6
     one = gaps.set_index(["first", "second"]).loc[("large", "atlas-xs")]
@@ -85,16 +87,18 @@ def test_many_runs_are_compared_and_the_stranger_is_named(
 @pytest.mark.slow
 def test_the_panel_decides_where_all_were_asked_it(tmp_path):
     for name in ("atlas-xs", "atlas-s"):
-        saved_runs.write(tmp_path, name, ABILITIES[name], size=SIZES[name], panel=16)
+        saved_runs.write_made_up_runs(
+            tmp_path, name, ABILITIES[name], size=SIZES[name], panel=16
+        )
     folder = finished_runs.run("comparison", "", FAST, tmp_path)
-    told = {finding.claim: finding for finding in findings.load(folder)}
+    told = {finding.claim: finding for finding in findings.load_findings(folder)}
     rows = pd.read_csv(folder / "tables" / "compared.csv").set_index("what")["n"]
     assert rows["right: atlas-s minus atlas-xs"] == 48
     assert rows["NCR: atlas-s minus atlas-xs"] == 24  # half are seen
     assert (
         told["models_differ_beyond_training_runs"].decision == "undefined"
     )  # other facts
-    table = runs.metrics(folder)
+    table = runs.load_metrics(folder)
     right = table[table["measure"] == "right"].groupby("level")["n"].unique().map(list)
     assert right.to_dict() == {"run": [24], "difference": [24],
                                "panel": [48], "panel difference": [48]}  # fmt: skip
@@ -141,11 +145,11 @@ def test_the_chapter_runs_to_its_end_whatever_was_run(
     collection, n_models, n_gaps, sentence, tmp_path
 ):
     for name, ability, settings in collection:
-        saved_runs.write(tmp_path, name, ability, **settings)
+        saved_runs.write_made_up_runs(tmp_path, name, ability, **settings)
     folder = finished_runs.run("comparison", "", FAST, tmp_path)
-    finished_runs.check(folder, FAST, {"three_facts", "runs", "overlap"})
-    assert sentence in finished_runs.printed(folder)
-    metrics = runs.metrics(folder)
+    finished_runs.check_finished_run(folder, FAST, {"three_facts", "runs", "overlap"})
+    assert sentence in finished_runs.printed_text(folder)
+    metrics = runs.load_metrics(folder)
     gaps = metrics[(metrics["level"] == "difference") & (metrics["n"] > 0)]
     standing = metrics[metrics["level"] == "run"]
     together = standing.groupby("chapter")["model"].nunique()
@@ -155,7 +159,7 @@ def test_the_chapter_runs_to_its_end_whatever_was_run(
         assert (folder / "tables" / f"board_{chapter}.csv").is_file()
     decided = {
         one.claim
-        for one in findings.load(folder)
+        for one in findings.load_findings(folder)
         if one.decision in ("holds", "opposite")
     }
     decided -= {

@@ -22,7 +22,7 @@ SYNTHESES = (
     "published",
     "real_models",
 )  # they ask no model
-FIGURES = {path.stem: finished_runs.figures(path) for path in TEMPLATES}
+FIGURES = {path.stem: finished_runs.figure_cells(path) for path in TEMPLATES}
 
 every_chapter = pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
 
@@ -213,9 +213,11 @@ REFUSED = yaml.safe_load(
 def test_a_bad_value_ends_in_a_sentence_that_names_it(
     chapter, word, sentence, tmp_path
 ):
-    saved_runs.write(tmp_path, "alone", 0.5, ("latent_knowledge",))
+    saved_runs.write_made_up_runs(tmp_path, "alone", 0.5, ("latent_knowledge",))
     words = [*FEW.get(chapter, []), word]
-    assert sentence in finished_runs.refused(chapter, "atlas-s", words, tmp_path)
+    assert sentence in finished_runs.refusal_sentence(
+        chapter, "atlas-s", words, tmp_path
+    )
 
 
 @pytest.mark.parametrize(
@@ -238,8 +240,8 @@ def test_a_bad_value_ends_in_a_sentence_that_names_it(
 def test_more_examples_than_the_model_reads_say_how_many_fit(
     chapter, words, sentence, most, tmp_path
 ):
-    model = tiny_models.save(tmp_path / "short")  # reads 128 tokens
+    model = tiny_models.save_tiny_model(tmp_path / "short")  # reads 128 tokens
     few = ["relations=P36", "n_panel=0", "n_bootstrap=20", *words.split()]
     few += [f"n_{'facts' if chapter == 'latent_knowledge' else 'items'}=2"]
-    told = finished_runs.refused(chapter, str(model), few, tmp_path / "runs")
+    told = finished_runs.refusal_sentence(chapter, str(model), few, tmp_path / "runs")
     assert 0 < int(re.search(sentence, told)[1]) < most

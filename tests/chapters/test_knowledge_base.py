@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    finished_runs.check(folder, SMALL)
+    finished_runs.check_finished_run(folder, SMALL)
 
 
 def test_findings_say_what_the_tables_hold(found, answers, metrics, compared):
@@ -68,7 +68,7 @@ def test_every_question_is_asked_in_every_setting(answers):
 
 
 def test_measures_can_be_computed_again_from_the_saved_answers(answers, metrics):
-    again = analysis.by_setting(answers, n_resamples=40, seed=0)
+    again = analysis.measures_by_setting(answers, n_resamples=40, seed=0)
     saved = metrics[["setting", "measure", "estimate", "low", "high", "n"]]
     pd.testing.assert_frame_equal(again, saved.reset_index(drop=True))
     for name, rows in answers.groupby("setting"):
@@ -81,8 +81,8 @@ def test_measures_can_be_computed_again_from_the_saved_answers(answers, metrics)
 
 
 def test_kinds_and_consistency_follow_from_what_was_saved(folder, answers):
-    marked = responses.as_defined(
-        responses.mark(answers.drop(columns=["kind", "label"]))
+    marked = responses.unseen_guesses_as_wrong(
+        responses.mark_responses(answers.drop(columns=["kind", "label"]))
     )
     assert marked["kind"].tolist() == answers["kind"].tolist()
     choices = pd.read_parquet(folder / "choices.parquet")
@@ -100,7 +100,7 @@ def test_the_truth_is_carried_along(answers):
 
 
 def test_the_manifest_counts_questions(folder, answers):
-    manifest = runs.manifest(folder)
+    manifest = runs.load_manifest(folder)
     assert manifest["n_questions"] == answers["item"].nunique()
     replies = answers[answers["label"] != "uninformative"]
     distinct = (replies["item"] + " " + replies["text"].str.strip()).nunique()
@@ -112,11 +112,11 @@ def test_published_files_run_through(shared, tmp_path):
     words = ["dataset=seen_qa", f"sources={','.join(sources)}", "n_seen=6", *SMALL[1:]]
     words += ["prompt_settings=zero-shot", "setting=zero-shot", "choose_by=letter"]
     done = finished_runs.run("knowledge_base", "atlas-s", words, tmp_path)
-    found = runs.answers(done)
+    found = runs.load_answers(done)
     counts = found[found["seen"]].groupby(["variant", "group"])["item"].nunique()
     assert counts.tolist() == [6, 6, 6]
     choices = pd.read_parquet(done / "choices.parquet")
     assert set(choices["continuation"]) == {" A", " B", " C", " D", " E"}
     assert "exposures" not in found.columns
-    assert runs.manifest(done)["dataset"]["name"] == "seen_qa"
-    finished_runs.check(done, words)
+    assert runs.load_manifest(done)["dataset"]["name"] == "seen_qa"
+    finished_runs.check_finished_run(done, words)

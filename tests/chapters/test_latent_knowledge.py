@@ -37,7 +37,7 @@ def test_the_run_is_whole(folder, found):
         "truth",
     }
     tables |= {"subsumption", "leader_board", "paper_table1", "paper_table10"}
-    finished_runs.check(folder, SMALL, tables)
+    finished_runs.check_finished_run(folder, SMALL, tables)
     assert found["above_commonest"].n == 12
     assert found["one_is_enough"].n == 9  # three of each relation
 
@@ -61,7 +61,7 @@ def test_findings_say_what_the_answers_hold(folder, answers, found, compared):
     assert found["one_is_enough"].estimate == pytest.approx(means[1] - means[0])
     apart = lke.fact_scores(answers[answers["part"] == "separators"])
     rates = apart.groupby("separator")["right"].mean()
-    chosen = runs.manifest(folder)["separator"]
+    chosen = runs.load_manifest(folder)["separator"]
     expected = rates[chosen] - rates["space"] if chosen != "space" else np.nan
     told = found["chosen_separator_finds_more"].estimate
     assert told == pytest.approx(expected, nan_ok=True)
@@ -77,7 +77,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
         "P36": [100],
         "P575": [47],
     }
-    matrix = np.exp(lke.choice_matrix(listed).to_numpy())
+    matrix = np.exp(lke.choice_log_probabilities(listed).to_numpy())
     saved = metrics.query("level == 'run'").set_index("measure")["estimate"]
     assert saved["right"] == (matrix[:, -1] > np.nanmax(matrix[:, :-1], axis=1)).mean()
     mass = matrix[:, -1] / np.nansum(matrix, axis=1)
@@ -95,20 +95,20 @@ def test_probabilities_are_those_of_one_forward_pass_a_choice(answers):
     for row in (
         answers[answers["part"].isin(parts)].groupby("part").tail(2).itertuples()
     ):
-        forward_pass.check(lm, row)
+        forward_pass.check_logprobs(lm, row)
         assert "".join(row.tokens).replace("Ġ", " ") == row.continuation
 
 
 def test_no_example_tells_of_a_tested_subject(answers, folder):
-    separator = runs.manifest(folder)["separator"]
-    between = lists.style(separator)[1]
+    separator = runs.load_manifest(folder)["separator"]
+    between = lists.pair_template_and_separator(separator)[1]
     for row in answers[answers["part"] == "lists"].drop_duplicates("item").itertuples():
-        open_pair = f"{between}{lists.opened(row.subject, separator)[0]}"
+        open_pair = f"{between}{lists.open_pair_and_space(row.subject, separator)[0]}"
         assert f"{between}{row.prompt}".count(open_pair) == 1
 
 
 def test_the_separator_is_chosen_on_facts_that_are_not_tested(folder, answers):
-    told = runs.manifest(folder)
+    told = runs.load_manifest(folder)
     assert told["parameters"]["separator"] == ""
     table = pd.read_csv(folder / "tables" / "separators_tried.csv", index_col=0)
     assert table.index[0] == told["separator"]
@@ -123,7 +123,7 @@ def test_nobel_laureates_run_through(shared, tmp_path):
     data = shared / "data" / "nobel" / "nobel.csv"
     words = [f"dataset={data}", "n_facts=3", "n_examples=8", *CLOSE]
     done = finished_runs.run("latent_knowledge", "atlas-s", words, tmp_path)
-    found = runs.answers(done)
+    found = runs.load_answers(done)
     assert set(found["part"]) >= {"lists", "examples", "separators"}
     assert found.query("part == 'lists'")["choice"].str.fullmatch(r"\d{4}").all()
-    assert runs.manifest(done)["dataset"]["name"] == "nobel"
+    assert runs.load_manifest(done)["dataset"]["name"] == "nobel"

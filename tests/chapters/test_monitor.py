@@ -26,12 +26,12 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    finished_runs.check(folder, SMALL)
-    assert 0 < runs.manifest(folder)["coverage"] <= 1
+    finished_runs.check_finished_run(folder, SMALL)
+    assert 0 < runs.load_manifest(folder)["coverage"] <= 1
 
 
 def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
-    told = datasets.training("atlas-xs")
+    told = datasets.training_exposure("atlas-xs")
     seeds = (
         datasets.load("atlas", ["P36"], n=1, seed=seed)["fact"].item()
         for seed in range(99)
@@ -45,7 +45,7 @@ def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
         "n_bootstrap=20",
     ]
     words += ["n_focus=4", "attribution=no"]
-    finished_runs.check(
+    finished_runs.check_finished_run(
         finished_runs.run("monitor", "atlas-xs", words, tmp_path), words
     )
 
@@ -65,13 +65,13 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
 
 
 def test_the_grid_is_every_frame_after_every_wrong_word(folder, metrics):
-    parameters = runs.manifest(folder)["parameters"]
+    parameters = runs.load_manifest(folder)["parameters"]
     lm = models.load("atlas-s")
     facts = datasets.load(
         "atlas", parameters["relations"], n=parameters["n_facts"], seed=0
     )
-    frames = datasets.frames("atlas", parameters["relations"])
-    asked = prompts.questions(facts, frames, contexts=("wrong",), n_frames=7)
+    frames = datasets.prompt_frames("atlas", parameters["relations"])
+    asked = prompts.question_probes(facts, frames, contexts=("wrong",), n_frames=7)
     said = probing.generate(lm, asked, progress=False)
     right = said["text"].str.strip().str.rstrip(".") == said["object"]
     cells = right.groupby(
@@ -127,12 +127,12 @@ def test_both_readings_agree_where_the_model_says_the_object(answers):
 def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
     cache = folder.parent / "cache"
     before = {path: path.stat().st_mtime_ns for path in cache.rglob("*.parquet")}
-    first = runs.metrics(folder)
+    first = runs.load_metrics(folder)
     finished_runs.run("monitor", "atlas-s", SMALL, folder.parent.parent)
     assert {
         path: path.stat().st_mtime_ns for path in cache.rglob("*.parquet")
     } == before
-    pd.testing.assert_frame_equal(runs.metrics(folder), first)
+    pd.testing.assert_frame_equal(runs.load_metrics(folder), first)
 
 
 def test_fktc_folder_runs_through(shared, tmp_path):
@@ -141,9 +141,9 @@ def test_fktc_folder_runs_through(shared, tmp_path):
     done = finished_runs.run(
         "monitor", "atlas-xs", [*words, "n_bootstrap=20"], tmp_path
     )
-    counts = runs.answers(done).groupby("item").size()
-    relations = runs.answers(done).groupby("item")["relation"].first()
+    counts = runs.load_answers(done).groupby("item").size()
+    relations = runs.load_answers(done).groupby("item")["relation"].first()
     assert relations.nunique() == 20
     assert (counts[relations.isin(["P264", "P276"])] == 12 + 5).all()
     assert (counts[~relations.isin(["P264", "P276"])] == 13 + 5).all()
-    assert runs.manifest(done)["dataset"]["name"] == "fktc"
+    assert runs.load_manifest(done)["dataset"]["name"] == "fktc"

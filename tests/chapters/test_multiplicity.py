@@ -22,13 +22,15 @@ def folder(tmp_path_factory):
 
 def test_the_run_is_whole(folder):
     tables = {"three_questions", "overall", "beside_paper", "cells", "truth"}
-    finished_runs.check(folder, SMALL, {*tables, "kinds", "every_item", "this_run"})
+    finished_runs.check_finished_run(
+        folder, SMALL, {*tables, "kinds", "every_item", "this_run"}
+    )
 
 
 def test_one_question_gets_its_chapter(tmp_path):
     words = ["n_panel=0", "n_variations=2", "n_bootstrap=20", "n_items=1"]
     folder = finished_runs.run("multiplicity", "atlas-xs", words, tmp_path)
-    finished_runs.check(folder, words, {"truth", "kinds"})
+    finished_runs.check_finished_run(folder, words, {"truth", "kinds"})
 
 
 def test_every_question_is_asked_in_every_way(answers):
@@ -123,7 +125,7 @@ def test_the_control_draws_from_the_default_prompt(found, answers, metrics, comp
 def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):
     words = [*SMALL, "correct_by=default", "kinds=frames", "n_variations=10"]
     done = finished_runs.run("multiplicity", "atlas-xs", words, tmp_path)
-    each = runs.metrics(done).query("level == 'item' and kind == 'frames'")
+    each = runs.load_metrics(done).query("level == 'item' and kind == 'frames'")
     each = each.pivot_table(index="item", columns="measure", values="estimate")
     assert (each["default"] >= each["factuality"]).all()
     assert (each["default"] <= 1 - each["error"]).all()
@@ -136,7 +138,7 @@ def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):
 def test_probabilities_are_those_of_one_forward_pass_an_option(answers):
     lm = models.load("atlas-s")
     for row in answers.groupby("kind").tail(2).itertuples():
-        forward_pass.check(lm, row)
+        forward_pass.check_logprobs(lm, row)
 
 
 def test_no_question_stands_among_its_own_demonstrations(answers):
@@ -148,7 +150,7 @@ def test_no_question_stands_among_its_own_demonstrations(answers):
 
 
 def test_planted_beliefs_are_asked_beside_facts_never_shown(folder, answers):
-    known = datasets.training("atlas-s").loc[answers["item"].unique()]
+    known = datasets.training_exposure("atlas-s").loc[answers["item"].unique()]
     assert (known["false_exposures"] > 0).sum() == 3
     plain = known[known["false_exposures"] == 0]
     assert (plain["exposures"] == 0).sum() == 3
@@ -165,17 +167,17 @@ def test_own_questions_run_through(tmp_path):
     path.write_text("\n".join(["question,options,answer", *lines]), encoding="utf-8")
     words = [f"dataset={path}", "n_variations=3", "n_bootstrap=20", "n_shots=3"]
     done = finished_runs.run("multiplicity", "atlas-s", words, tmp_path / "runs")
-    found = runs.answers(done)
+    found = runs.load_answers(done)
     assert set(found["kind"]) == {"demonstrations", "order", "options"}
     first = found.query("kind == 'options' and variation == 0 and item == 'row-0000'")
     assert first["prompt"].unique().tolist() == [
         "QUESTION: Is 0 even?\nOPTIONS: yes; no\nANSWER:"
     ]
-    assert runs.manifest(done)["dataset"]["name"] == "own"
+    assert runs.load_manifest(done)["dataset"]["name"] == "own"
 
 
 def test_own_facts_are_asked_in_the_words_they_have(tmp_path):
-    place = own_facts.write(tmp_path / "books", 12)
+    place = own_facts.write_own_facts(tmp_path / "books", 12)
     words = [
         f"dataset={place}",
         "n_variations=3",
@@ -184,13 +186,13 @@ def test_own_facts_are_asked_in_the_words_they_have(tmp_path):
         "n_options=4",
     ]
     done = finished_runs.run("multiplicity", "atlas-s", words, tmp_path / "runs")
-    found = runs.answers(done).groupby("kind")["variation"].nunique()
+    found = runs.load_answers(done).groupby("kind")["variation"].nunique()
     assert found.to_dict() == {
         "frames": 2,
         "order": 3,
         "demonstrations": 3,
         "options": 3,
     }
-    said = finished_runs.printed(done)
+    said = finished_runs.printed_text(done)
     assert "Questions have 3 options, not 4" in said
     assert '"frames" has 2 variations, not 3' in said

@@ -15,8 +15,8 @@ from helpers.runs.panel import panel_answers
 from helpers.studies import STUDIES
 from notebooks.analysis import calibration, exposure_levels
 from notebooks.atlas import recipe
-from notebooks.atlas.corpus import Frames, render
-from notebooks.atlas.invented_names import Inventor
+from notebooks.atlas.corpus import Frames, render_documents
+from notebooks.atlas.invented_names import NameInventor
 from notebooks.kit import findings
 from tests import panel_runs
 from tests.chapters import finished_runs, notebook_execution
@@ -30,9 +30,12 @@ TRAINING = re.compile(r"never read|were read|was read|readings|training text")
 def facts(tmp_path_factory):
     """Return some facts, counted in a corpus that states them as often as the model read them."""
     facts = datasets.load("atlas", relations=RELATIONS, n=60)
-    told, design = datasets.training(MODEL).loc[facts["fact"]], recipe.load().corpus
-    frames = Frames(datasets.frames("atlas", RELATIONS), design.frame_weights)
-    text = render(facts, told, frames, design, Inventor(facts), 0)
+    told, design = (
+        datasets.training_exposure(MODEL).loc[facts["fact"]],
+        recipe.load_recipe().corpus,
+    )
+    frames = Frames(datasets.prompt_frames("atlas", RELATIONS), design.frame_weights)
+    text = render_documents(facts, told, frames, design, NameInventor(facts), 0)
     path = tmp_path_factory.mktemp("corpus") / "text.jsonl.gz"
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps({"text": document.text}) + "\n" for document in text)
@@ -44,16 +47,18 @@ def facts(tmp_path_factory):
 
 
 def _questions():
-    frames = datasets.frames("atlas", RELATIONS).query("kind == 'qa'")
+    frames = datasets.prompt_frames("atlas", RELATIONS).query("kind == 'qa'")
     return frames.groupby("relation")["template"].agg(list).to_dict()
 
 
 def _asked(facts, top):
     """Write a data set, and ask its panel as all four chapters do; return both folders."""
-    own = datasets.write(facts, _questions(), top / "own")
+    own = datasets.write_dataset(facts, _questions(), top / "own")
     lm = models.load(MODEL)
     for chapter in STUDIES:
-        panel_runs.ask(top / "runs", chapter, lm, dataset=str(own), n_panel=688)
+        panel_runs.save_panel_run(
+            top / "runs", chapter, lm, dataset=str(own), n_panel=688
+        )
     return own, top / "runs"
 
 
@@ -61,8 +66,8 @@ def _calibrated(own, folder, *words):
     """Return the folder of the chapter, and the names that its cells left."""
     given = [f"dataset={own}", "n_bootstrap=200", *words]
     made = finished_runs.run("calibration", "", given, folder)
-    finished_runs.check(made, given)
-    return made, notebook_execution.InProcess.left
+    finished_runs.check_finished_run(made, given)
+    return made, notebook_execution.InProcessEngine.left
 
 
 @pytest.fixture(scope="module")
@@ -88,20 +93,23 @@ def truth(asked):
         for path in asked[0].glob("*.json")
         for place, line in enumerate(path.read_text(encoding="utf-8").splitlines()[1:])
     }
-    items = panel_answers.answers(asked[1] / MODEL / "monitor")["item"].unique()
+    items = panel_answers.panel_answers(asked[1] / MODEL / "monitor")["item"].unique()
     return pd.Series(rows)[items]
 
 
 def _verdict(folder, name):
     place = folder / MODEL / name
-    settings = runs.manifest(place)["panel"]["settings"]
-    said = panel_answers.answers(place)
-    return calibration.verdicts(STUDIES[name], said, settings, {}).set_index("item")
+    settings = runs.load_manifest(place)["panel"]["settings"]
+    said = panel_answers.panel_answers(place)
+    return calibration.verdicts_of_study(STUDIES[name], said, settings, {}).set_index(
+        "item"
+    )
 
 
 def test_half_of_each_relation_is_asked_by_all_chapters(asked, facts):
     panels = [
-        set(panel_answers.answers(asked[1] / MODEL / name)["item"]) for name in STUDIES
+        set(panel_answers.panel_answers(asked[1] / MODEL / name)["item"])
+        for name in STUDIES
     ]
     assert all(panel == panels[0] for panel in panels)
     relations = pd.Series(sorted(panels[0])).str.partition("-")[0]
@@ -126,7 +134,7 @@ def test_areas_are_those_of_verdicts_and_counts(folder, metrics, asked, truth):
     }
     for contrast, (least, most, lowest, highest) in bounds.items():
         above, below = truth.between(least, most), truth.between(lowest, highest)
-        assert min(above.sum(), below.sum()) >= exposure_levels.LEAST
+        assert min(above.sum(), below.sum()) >= exposure_levels.FEWEST_FACTS
         rows = truth.index[above | below]
         saved = metrics[metrics["measure"] == f"area, {contrast}"].set_index("method")[
             "estimate"
@@ -140,7 +148,7 @@ def test_areas_are_those_of_verdicts_and_counts(folder, metrics, asked, truth):
 def test_curves_are_shares_of_facts_of_much_the_same_count(calibrated, asked, truth):
     points = pd.read_csv(calibrated[0] / "tables" / "panel.csv")
     assert points["facts"].sum() == len(truth)
-    assert points["facts"].iloc[1:].min() >= exposure_levels.LEAST
+    assert points["facts"].iloc[1:].min() >= exposure_levels.FEWEST_FACTS
     known = _verdict(asked[1], "multiplicity")["known"]
     curves = calibrated[1]["curves"].query("model == 'multiplicity'")
     drawn = curves.set_index("exposures")["estimate"]
@@ -167,7 +175,9 @@ def test_nothing_is_claimed_about_training(folder, found):
     ]
     assert "the searched corpus" in found["verdicts_follow_exposure"].sentence
     assert found["false_objects_are_named"].decision == findings.UNDEFINED
-    assert "no record of what a model read" in finished_runs.printed(folder, "panel")
+    assert "no record of what a model read" in finished_runs.printed_text(
+        folder, "panel"
+    )
     tables = [path.read_text() for path in (folder / "tables").glob("*.csv")]
     assert not [text for text in tables if TRAINING.search(text)]
 
@@ -178,11 +188,13 @@ def test_counts_in_another_order_tell_nothing(calibrated):
     found = []
     for _ in range(20):
         counts = pd.Series(
-            random.permutation(calibration.truth(table, items)), index=items
+            random.permutation(calibration.column_by_fact(table, items)), index=items
         )
         shuffled = table.assign(exposures=table["item"].map(counts))
-        shuffled = exposure_levels.of("own", shuffled).mark(shuffled)
-        areas = calibration.areas(shuffled, "score", "shown or never", n_resamples=20)
+        shuffled = exposure_levels.levels_of_dataset("own", shuffled).mark(shuffled)
+        areas = calibration.areas_by_method(
+            shuffled, "score", "shown or never", n_resamples=20
+        )
         found.append(areas.loc[areas["model"] == "mean", "estimate"].mean())
     assert np.mean(found) == pytest.approx(0.5, abs=0.03)
 
@@ -195,8 +207,8 @@ def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(
     shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")
     made, _ = _calibrated(*_asked(some, tmp_path))
     missing = f"{some['exposure'].isna().sum()} of the 240 facts have no count and are left out"
-    assert missing in finished_runs.printed(made, "panel")
-    said = {finding.claim: finding for finding in findings.load(made)}
+    assert missing in finished_runs.printed_text(made, "panel")
+    said = {finding.claim: finding for finding in findings.load_findings(made)}
     for claim in ("no_measure_beats_asking_once_shown_or_never", "options_invite_guesses",
                   "all_call_unread_facts_known"):  # fmt: skip
         assert said[claim].decision == findings.UNDEFINED
@@ -208,14 +220,16 @@ def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(
 
 def test_runs_on_older_counts_are_left_out(asked, facts, tmp_path):
     own = tmp_path / "own"
-    datasets.write(facts.assign(exposure=facts["exposure"] + 1), _questions(), own)
-    there = panel_answers.found(asked[1], [MODEL], dataset=str(own))
+    datasets.write_dataset(
+        facts.assign(exposure=facts["exposure"] + 1), _questions(), own
+    )
+    there = panel_answers.panel_runs(asked[1], [MODEL], dataset=str(own))
     assert there["left_out"].str.contains("own has changed since; run it again").all()
     assert (
-        panel_answers.found(asked[1], [MODEL])["left_out"]
+        panel_answers.panel_runs(asked[1], [MODEL])["left_out"]
         .str.contains("about own, not atlas")
         .all()
     )
-    assert panel_answers.candidates(asked[1], str(own)) == [MODEL]
+    assert panel_answers.candidate_models(asked[1], str(own)) == [MODEL]
     with pytest.raises(UserError, match="no file or folder"):
-        panel_answers.found(asked[1], [MODEL], dataset=str(tmp_path / "missing"))
+        panel_answers.panel_runs(asked[1], [MODEL], dataset=str(tmp_path / "missing"))

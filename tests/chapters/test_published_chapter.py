@@ -17,8 +17,8 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    finished_runs.check(folder, SMALL)
-    assert finished_runs.said(folder, "stderr") == ""
+    finished_runs.check_finished_run(folder, SMALL)
+    assert finished_runs.stream_text(folder, "stderr") == ""
 
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
@@ -28,10 +28,10 @@ def test_it_is_a_synthesis_and_asks_no_model(root, folder):
 
 
 def test_the_saved_cells_are_the_stored_comparisons(folder, metrics):
-    stored = published.comparisons()
+    stored = published.printed_number_comparisons()
     pd.testing.assert_frame_equal(metrics[list(stored)], stored, check_dtype=False)
     gap = (stored["recomputed"] - stored["published"]).abs()
-    manifest = runs.manifest(folder)
+    manifest = runs.load_manifest(folder)
     assert manifest["n_cells"] == len(stored) == 1786
     assert manifest["n_differing"] == (gap > stored["tolerance"] + 1e-12).sum()
 
@@ -42,7 +42,7 @@ def test_the_prose_states_what_was_computed(folder):
     wrong = pd.read_csv(folder / "tables" / "cwr.csv")
     assert wrong["product"].round(2).tolist()[-1] == 11.70
     assert len(wrong) == 2
-    said = finished_runs.prose(folder)
+    said = finished_runs.markdown_text(folder)
     assert "Three do not follow from its tables" in said
     checks = pd.read_csv(folder / "tables" / "checks.csv").set_index(["paper", "check"])
     differing = checks["numbers"] - checks["agree"]
@@ -51,7 +51,7 @@ def test_the_prose_states_what_was_computed(folder):
     assert differing["IC-LKE", "Table 1: repeats Table 7"] == 11
     assert "of the eight that have one, four gain" in said
     says = (
-        published.claims()
+        published.paper_claims()
         .query("paper == 'knowledge bases'")
         .set_index("claim")["says"]
     )
@@ -62,11 +62,11 @@ def test_every_sentence_is_shown_with_its_verdict(folder):
     shown = pd.read_csv(
         folder / "tables" / "all_sentences.csv", dtype=str, keep_default_na=False
     )
-    pd.testing.assert_frame_equal(shown, published.claims())
+    pd.testing.assert_frame_equal(shown, published.paper_claims())
     substance = pd.read_csv(folder / "tables" / "substance.csv")
     assert len(substance) == (shown["severity"] == "substance").sum()
     listed = pd.read_csv(folder / "tables" / "files.csv")
-    assert listed["table"].tolist() == published.names()
+    assert listed["table"].tolist() == published.published_table_names()
 
 
 def test_its_findings_are_those_of_the_tables(found):

@@ -29,8 +29,8 @@ def folder(given, tmp_path_factory):
 
 
 def test_the_run_is_whole(folder, given):
-    finished_runs.check(folder, given)
-    assert finished_runs.said(folder, "stderr") == ""
+    finished_runs.check_finished_run(folder, given)
+    assert finished_runs.stream_text(folder, "stderr") == ""
 
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
@@ -42,17 +42,17 @@ def test_it_is_a_synthesis_and_asks_no_model(root, folder):
 
 
 def test_the_saved_pairs_are_those_of_the_library(folder, metrics, compared, found):
-    again = joint.compare(n_resamples=50)
+    again = joint.correlations_of_measures(n_resamples=50)
     pd.testing.assert_frame_equal(metrics, again, check_dtype=False)
-    manifest = runs.manifest(folder)
-    assert manifest["n_models"] == len(paper_models.joined()) == 69
+    manifest = runs.load_manifest(folder)
+    assert manifest["n_models"] == len(paper_models.measures_of_all_papers()) == 69
     assert manifest["n_pairs"] == (again["n"] >= 6).sum()
     assert set("ρ of " + metrics.dropna(subset=["rho"])["pair"]) <= set(compared.index)
     assert found["studies_order_alike"].n == 15
     assert found["accuracy_rises_with_frequency"].n == 450
-    share = smollm2.by_fact(smollm2.read()[0])[
-        ["none", "unrelated", "wrong", "reworded"]
-    ].mean()
+    share = smollm2.accuracy_by_fact_and_context(
+        smollm2.read_answers_and_measures()[0]
+    )[["none", "unrelated", "wrong", "reworded"]].mean()
     costs = {"wrong_word_costs_more": "wrong", "another_wording_costs_most": "reworded"}
     for claim, column in costs.items():
         assert found[claim].estimate == pytest.approx(
@@ -65,20 +65,22 @@ def test_the_saved_pairs_are_those_of_the_library(folder, metrics, compared, fou
 def test_what_was_joined_and_what_is_in_doubt_can_be_downloaded(folder):
     tables = folder / "tables"
     listed = pd.read_csv(tables / "doubtful_matches.csv")
-    assert listed.to_dict("records") == paper_models.doubtful().to_dict("records")
+    assert listed.to_dict("records") == paper_models.doubtful_model_matches().to_dict(
+        "records"
+    )
     table = pd.read_csv(tables / "joined.csv", index_col="model")
-    assert table.index.tolist() == paper_models.joined().index.tolist()
-    assert set(paper_models.measures().index) <= set(table)
+    assert table.index.tolist() == paper_models.measures_of_all_papers().index.tolist()
+    assert set(paper_models.published_measures().index) <= set(table)
     given = pd.read_csv(tables / "runs_beside.csv").query("origin == 'contributed run'")
     assert "atlas-xs (contributed)" in set(given["label"])
-    assert set(given["measure"]) <= set(paper_models.measures().index)
+    assert set(given["measure"]) <= set(paper_models.published_measures().index)
 
 
 def test_another_archive_makes_the_chapter_run_again(tmp_path):
     def made():
         settings = {"contributed": str(tmp_path)}
         job = jobs.Job("m/real_models", "real_models", settings=settings)
-        return jobs.made_from(job, tmp_path)
+        return jobs.job_fingerprint(job, tmp_path)
 
     before = made()
     (tmp_path / "another.zip").touch()
@@ -88,8 +90,10 @@ def test_another_archive_makes_the_chapter_run_again(tmp_path):
 def test_the_prose_states_what_was_computed(folder):
     three = pd.read_csv(folder / "tables" / "three_models.csv").drop(columns="model")
     assert all(three[column].is_monotonic_increasing for column in three)
-    assert "Seven models have $\\rho = -1$" in finished_runs.prose(folder)
-    monitor = joint.points(joint.LKE, joint.MONITOR[0], "same family")
+    assert "Seven models have $\\rho = -1$" in finished_runs.markdown_text(folder)
+    monitor = joint.models_in_both_papers(
+        joint.LKE_ACCURACY, joint.MONITOR_MEASURES[0], "same family"
+    )
     assert monitor["family"].value_counts().to_dict() == {
         "BLOOM": 4,
         "Llama 1": 2,

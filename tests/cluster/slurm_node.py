@@ -20,20 +20,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue")
-PATHS = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 
 
-def missing() -> str:
+def missing_program_reason() -> str:
     """Return why no node can be started here, or nothing."""
     if sys.platform != "linux":
         return "SLURM runs on Linux only"
-    absent = [name for name in PROGRAMS if shutil.which(name, path=PATHS) is None]
+    absent = [name for name in PROGRAMS if shutil.which(name, path=SEARCH_PATH) is None]
     packages = "apt-get install slurmctld slurmd slurm-client munge"
     return f"there is no {absent[0]} here ({packages})" if absent else ""
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[dict[str, str]]:
+def running_slurm_node(folder: Path) -> Iterator[dict[str, str]]:
     """Start a node whose files are in a new folder; yield the environment of its users; end it.
 
     Raises
@@ -43,7 +43,7 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
         why.
     """
     _write(folder)
-    paths = os.pathsep.join([str(folder / "bin"), PATHS])
+    paths = os.pathsep.join([str(folder / "bin"), SEARCH_PATH])
     environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": paths}
     try:
         _munge(folder, environment)
@@ -59,7 +59,7 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
             _end(folder / name)
 
 
-def jobs(environment: dict[str, str]) -> list[str]:
+def job_states(environment: dict[str, str]) -> list[str]:
     """Return the states of all jobs so far."""
     command = ["squeue", "--states=all", "--noheader", "--format=%T"]
     return subprocess.check_output(command, env=environment, text=True).split()
@@ -80,7 +80,7 @@ def _write(folder: Path) -> None:
     # Snakemake drops SLURM's variables from a job; a cluster has its settings in /etc
     (folder / "bin").mkdir()
     (folder / "bin" / "srun").write_text(
-        f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun", path=PATHS)} "$@"\n'
+        f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun", path=SEARCH_PATH)} "$@"\n'
     )
     (folder / "bin" / "srun").chmod(0o755)
     values = {
@@ -147,9 +147,9 @@ def _end(pid: Path) -> None:
 
 
 if __name__ == "__main__":
-    if reason := missing():
+    if reason := missing_program_reason():
         sys.exit(f"error: No node can be started: {reason}.")
-    with running(Path(sys.argv[1]).resolve()) as found:
+    with running_slurm_node(Path(sys.argv[1]).resolve()) as found:
         print("Set these where you give commands; Ctrl-C here ends the node.")
         for name in ("SLURM_CONF", "PATH"):
             print(f"export {name}={shlex.quote(found[name])}", flush=True)

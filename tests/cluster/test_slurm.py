@@ -8,13 +8,14 @@ import pytest
 
 from helpers import runs
 from tests.cluster import slurm_node
-from tests.program_calls import call
+from tests.program_calls import run_program
 
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.slow,
     pytest.mark.skipif(
-        bool(slurm_node.missing()), reason=slurm_node.missing() or "SLURM is here"
+        bool(slurm_node.missing_program_reason()),
+        reason=slurm_node.missing_program_reason() or "SLURM is here",
     ),
 ]
 SMALL = ["n_facts=2", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]
@@ -26,7 +27,9 @@ SHORT = 40  # tokens: enough for the prompts of MONITOR, too few for several sho
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory):
     """Return the environment of a cluster of one node."""
-    with slurm_node.running(tmp_path_factory.mktemp("slurm") / "node") as environment:
+    with slurm_node.running_slurm_node(
+        tmp_path_factory.mktemp("slurm") / "node"
+    ) as environment:
         yield environment
 
 
@@ -71,7 +74,9 @@ def sweep(root, environment, models, folder, *more):
     ]
     # the profile's times are those of a real cluster
     quick = {"PYTHONUNBUFFERED": "1"}
-    return call(*command, code=None, cwd=root, env=environment | quick, timeout=1500)
+    return run_program(
+        *command, code=None, cwd=root, env=environment | quick, timeout=1500
+    )
 
 
 def finished(folder):
@@ -95,7 +100,7 @@ def test_a_sweep_on_slurm(root, slurm, models, tmp_path):
     assert "run.log" in failed
     place = folder / failed.split()[1].rstrip(":")
     assert "Traceback" in (place / "failed.ipynb").read_text()
-    jobs = slurm_node.jobs(slurm)
+    jobs = slurm_node.job_states(slurm)
     assert len(jobs) == 4
     assert jobs.count("FAILED") == 1
     before = finished(folder)
@@ -109,11 +114,11 @@ def test_a_sweep_on_slurm(root, slurm, models, tmp_path):
     assert {run for run in before if before[run] == after[run]} == {
         f"atlas-xs/{chapter}" for chapter in CHAPTERS
     }
-    assert len(slurm_node.jobs(slurm)) == 6
+    assert len(slurm_node.job_states(slurm)) == 6
 
     (folder / "atlas-xs" / "monitor" / "metrics.parquet").unlink()
     plan = sweep(root, slurm, models, folder, "--dry-run").stdout.splitlines()
     assert [line.split() for line in plan if line.startswith("to do")] == [
         ["to", "do", "atlas-xs/monitor"]
     ]
-    assert len(slurm_node.jobs(slurm)) == 6
+    assert len(slurm_node.job_states(slurm)) == 6

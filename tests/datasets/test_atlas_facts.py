@@ -27,7 +27,7 @@ def facts() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def frames() -> pd.DataFrame:
-    return datasets.frames("atlas")
+    return datasets.prompt_frames("atlas")
 
 
 def test_there_are_many_facts_in_many_relations(facts):
@@ -187,7 +187,7 @@ def test_fact_checking_frames_state_seven_different_things(frames):
 
 
 def test_relations_table_counts_the_facts(facts):
-    table = datasets.relations("atlas").set_index("relation")
+    table = datasets.relation_table("atlas").set_index("relation")
     groups = facts.groupby("relation")["object"]
     assert table["n_facts"].to_dict() == groups.size().to_dict()
     assert table["n_objects"].to_dict() == groups.nunique().to_dict()

@@ -71,49 +71,54 @@ def test_a_mistake_is_told_with_its_remedy(arguments, words):
 
 
 def test_frames_keep_the_wanted_relations():
-    assert set(datasets.frames("atlas", ["P61", "P36"])["relation"]) == {"P36", "P61"}
+    assert set(datasets.prompt_frames("atlas", ["P61", "P36"])["relation"]) == {
+        "P36",
+        "P61",
+    }
     with pytest.raises(UserError, match="P1"):
-        datasets.frames("atlas", ["P1"])
+        datasets.prompt_frames("atlas", ["P1"])
 
 
 def test_the_source_of_the_atlas_is_told():
-    source = datasets.source("atlas")
+    source = datasets.source_record("atlas")
     assert source["name"] == "atlas"
     assert len(source["checksum"]) == 64
     assert all(source.values())
 
 
 def test_exposures_of_a_bundled_model_are_read(monkeypatch, tmp_path):
-    monkeypatch.setattr(exposure, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(exposure, "BUNDLED_MODELS_FOLDER", tmp_path)
     (tmp_path / "tiny").mkdir()
     (tmp_path / "tiny" / "exposures.csv").write_text(
         "fact,exposures\nP17-0000,256\nP17-0001,0\n"
     )
-    counts = datasets.training("tiny")["exposures"]
+    counts = datasets.training_exposure("tiny")["exposures"]
     assert counts.to_dict() == {"P17-0000": 256, "P17-0001": 0}
     assert counts.index.name == "fact"
 
 
 @pytest.mark.parametrize("model", ["gpt2", "org/name", "../weights/tiny", "", "."])
 def test_exposures_of_other_models_are_not_known(model):
-    assert datasets.training(model) is None
+    assert datasets.training_exposure(model) is None
 
 
 def test_exposures_of_shipped_models_are_about_atlas_facts():
-    models = [path.name for path in exposure.WEIGHTS.glob("*/") if path.is_dir()]
+    models = [
+        path.name for path in exposure.BUNDLED_MODELS_FOLDER.glob("*/") if path.is_dir()
+    ]
     if not models:
         pytest.skip("no bundled weights are in this checkout")
     known = set(datasets.load("atlas")["fact"])
     for model in models:
-        counts = datasets.training(model)["exposures"]
+        counts = datasets.training_exposure(model)["exposures"]
         assert set(counts.index) <= known
         assert (counts >= 0).all()
 
 
 FETCHED = {
     "fktc": datasets.load,
-    "fever": multiple_choice.load,
-    "popqa": seen_questions.read,
+    "fever": multiple_choice.load_benchmark,
+    "popqa": seen_questions.read_questions,
 }
 
 
@@ -141,9 +146,9 @@ def test_what_cannot_be_fetched_is_one_sentence(
 
 READERS = {
     "facts": datasets.load,
-    "options": multiple_choice.load,
-    "questions": seen_questions.read,
-    "documents": lambda path: [*cooccurrence.documents(path)],
+    "options": multiple_choice.load_benchmark,
+    "questions": seen_questions.read_questions,
+    "documents": lambda path: [*cooccurrence.read_corpus_documents(path)],
 }
 REFUSED = yaml.safe_load(
     Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8")

@@ -57,7 +57,7 @@ def test_counts_are_those_of_a_plain_loop(pairs, texts, match_case, data):
     facts = pd.DataFrame(
         pairs, columns=["subject", "object"], index=range(5, 5 + len(pairs))
     )
-    found = cooccurrence.cooccurrences(
+    found = cooccurrence.cooccurrence_counts(
         facts, iter(texts), aliases=aliases, match_case=match_case
     )
     assert found.tolist() == [
@@ -87,7 +87,7 @@ def test_counts_are_those_of_a_plain_loop(pairs, texts, match_case, data):
 )
 def test_names_are_whole_words_apart(subject, obj, text, count):
     facts = pd.DataFrame({"subject": [subject], "object": [obj]})
-    assert cooccurrence.cooccurrences(facts, [text]).tolist() == [count]
+    assert cooccurrence.cooccurrence_counts(facts, [text]).tolist() == [count]
 
 
 def test_sentences_and_aliases():
@@ -97,7 +97,7 @@ def test_sentences_and_aliases():
         "Lyon",
     ]
     aliases = {"Turin": ["Torino"]}
-    count = cooccurrence.cooccurrences
+    count = cooccurrence.cooccurrence_counts
     assert count(facts, corpus, aliases=aliases).tolist() == [1, 0]
     assert count(facts, corpus, aliases=aliases, by="sentence").tolist() == [1, 0]
     corpus = ["Italy has Torino. Turin is in Italy? Turin."]
@@ -124,7 +124,7 @@ def test_sentences_and_aliases():
 )
 def test_what_cannot_be_counted_is_refused(facts, settings, message):
     with pytest.raises(UserError, match=message):
-        cooccurrence.cooccurrences(pd.DataFrame(facts), [], **settings)
+        cooccurrence.cooccurrence_counts(pd.DataFrame(facts), [], **settings)
 
 
 def test_documents_come_one_by_one_from_files_of_every_kind(tmp_path):
@@ -135,8 +135,10 @@ def test_documents_come_one_by_one_from_files_of_every_kind(tmp_path):
     with gzip.open(tmp_path / "more" / "b.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write("\n".join(lines))
     (tmp_path / "z.jsonl").write_text(json.dumps({"body": "five", "text": "other"}))
-    found = [text.strip() for text in cooccurrence.documents(tmp_path)]
+    found = [text.strip() for text in cooccurrence.read_corpus_documents(tmp_path)]
     assert found == ["one", "two é", "three\nlines", "four", "other"]
     assert [
-        *cooccurrence.documents(tmp_path / "z.jsonl", tmp_path / "a.txt", key="body")
+        *cooccurrence.read_corpus_documents(
+            tmp_path / "z.jsonl", tmp_path / "a.txt", key="body"
+        )
     ][:1] == ["five"]

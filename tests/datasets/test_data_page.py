@@ -39,7 +39,7 @@ def composition(page) -> pd.DataFrame:
 
 def test_the_table_counts_every_relation(composition):
     columns = ["relation", "label", "n_facts", "n_objects"]
-    assert composition[columns].equals(datasets.relations("atlas")[columns])
+    assert composition[columns].equals(datasets.relation_table("atlas")[columns])
 
 
 def test_the_examples_are_facts(composition):
@@ -50,7 +50,7 @@ def test_the_examples_are_facts(composition):
 
 
 def test_the_totals_are_those_of_the_data(page):
-    table = datasets.relations("atlas")
+    table = datasets.relation_table("atlas")
     total, many = table["n_facts"].sum(), (table["n_objects"] >= 100).sum()
     assert f"{total:,} facts in {len(table)} relations" in page
     assert f"{many} of the relations have 100 or more" in page
@@ -111,14 +111,16 @@ def test_the_examples_of_published_questions_are_in_their_files(page, shared):
     names = {"Natural Questions": "nq_open", "TriviaQA": "triviaqa", "PopQA": "popqa"}
     for label, name in names.items():
         example = re.search(rf"^\| {label}[^|]*\| ([^|]+) \|", page, re.M).group(1)
-        assert example in set(seen_questions.read(shared / "data" / name)["question"])
+        assert example in set(
+            seen_questions.read_questions(shared / "data" / name)["question"]
+        )
 
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_the_items_of_benchmarks_are_printed_as_the_model_reads_them(
     page, shared, name
 ):
-    bench = multiple_choice.load(shared / "data" / name)
+    bench = multiple_choice.load_benchmark(shared / "data" / name)
     item, n_shots = PRINTED[name]
     items = bench.items[bench.items["item"] == item].copy()
     if bench.kinds == (
@@ -126,7 +128,9 @@ def test_the_items_of_benchmarks_are_printed_as_the_model_reads_them(
     ):  # the files hold none; variation 0 is the text itself
         items["paraphrases"] = [["in other words"]]
     kind = bench.kinds[0]
-    made = variations.probes(items, kind, 2, bench.style, bench.pool, n_shots, seed=0)
+    made = variations.variation_probes(
+        items, kind, 2, bench.style, bench.pool, n_shots, seed=0
+    )
     row = made[made["correct"] & (made["variation"] == 0)].iloc[0]
     pattern = rf"```{{code-block}} text\n:name: item-{name}\n\n(.*?)\n```"
     assert (
@@ -136,7 +140,7 @@ def test_the_items_of_benchmarks_are_printed_as_the_model_reads_them(
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_the_table_of_benchmarks_counts_their_files(page, shared, name):
-    bench = multiple_choice.load(shared / "data" / name)
+    bench = multiple_choice.load_benchmark(shared / "data" / name)
     row = re.search(rf"^\| `{name}` \|(.*)\|$", page, re.M).group(1).split("|")
     _, licence, there, asked, options, _ = (cell.strip() for cell in row)
     assert sum(int(n) for n in re.findall(r"\d+", there.replace(",", ""))) == int(
@@ -155,7 +159,7 @@ def test_the_table_of_benchmarks_counts_their_files(page, shared, name):
 def test_the_example_of_your_own_questions_loads(page, tmp_path):
     block = re.search(r"```text\n(question,options.*?)```", page, re.S).group(1)
     (tmp_path / "own.csv").write_text(block, encoding="utf-8")
-    items = multiple_choice.load(tmp_path / "own.csv").items
+    items = multiple_choice.load_benchmark(tmp_path / "own.csv").items
     correct = [
         options[answer] for options, answer in zip(items["options"], items["answer"])
     ]

@@ -7,7 +7,7 @@ import pytest
 from helpers import UserError, datasets
 from helpers.datasets import fktc
 from helpers.datasets.registry import SOURCES
-from tests.datasets.test_multiple_choice import sha256
+from tests.datasets.test_multiple_choice import tables_sha256
 
 HEADER = {"relations": ["Who wrote [X]?", "Who is the author of [X]?"]}
 ROW = {"subject": "Hamlet", "object": "Shakespeare", "taxonomy": ["Goethe", "Dante"]}
@@ -26,20 +26,20 @@ def write(path, *lines):
 
 
 def test_the_published_files_hold_what_the_data_page_counts(published):
-    facts, frames = datasets.load(published), datasets.frames(published)
+    facts, frames = datasets.load(published), datasets.prompt_frames(published)
     questions = frames[frames["kind"] == "qa"].groupby("relation").size()
     assert facts["relation"].nunique() == 20
     assert len(facts) == 16_198
-    assert datasets.source(published)["checksum"] == SOURCES["fktc"].known
+    assert datasets.source_record(published)["checksum"] == SOURCES["fktc"].known
     prompts = facts["relation"].map(questions) + 1 + facts["distractors"].str.len()
     assert prompts.value_counts().to_dict() == {13: 14_810, 12: 1_388}
     assert prompts.sum() == 209_186
     first = facts[facts["relation"] == "P17"].iloc[0].tolist()
     assert first[:4] == ["P17-0000", "P17", "Eibenstock", "Germany"]
     assert first[4] == ["Egypt", "Kenya", "Bahrain", "Bhutan", "Uzbekistan"]
-    hashes = [sha256(table)[:12] for table in (facts, frames)]
+    hashes = [tables_sha256(table)[:12] for table in (facts, frames)]
     assert hashes == ["d6d11efed4a0", "567a6b85112d"]
-    repeated, several = datasets.notes(published)
+    repeated, several = datasets.notes_on_facts(published)
     assert repeated.startswith("Facts that repeat an earlier one: 12,")
     assert several.startswith("Subjects with more than one object: 244,")
 
@@ -50,16 +50,16 @@ def test_clozes_are_those_of_the_paper_but_for_one(shared):
     printed = {
         row[0]: row[3] for row in rows if row[0].startswith("P") and "[Y]" in row[3]
     }
-    ours = fktc.templates().set_index("relation")["template"].to_dict()
+    ours = fktc.cloze_templates().set_index("relation")["template"].to_dict()
     assert len(printed) == 20
     assert {r for r in printed if printed[r] != ours[r]} == {"P27"}
 
 
 def test_the_source_of_the_published_files_is_recognised(published, tmp_path):
-    assert datasets.source(published)["licence"] == "Apache-2.0"
+    assert datasets.source_record(published)["licence"] == "Apache-2.0"
     edited = tmp_path / "P17-subclass.json"
     edited.write_bytes((published / "P17-subclass.json").read_bytes() + b"\n")
-    assert datasets.source(edited)["licence"] == ""
+    assert datasets.source_record(edited)["licence"] == ""
 
 
 def test_your_own_files_are_read(tmp_path):
@@ -74,9 +74,9 @@ def test_your_own_files_are_read(tmp_path):
     facts = datasets.load(tmp_path)
     assert facts["fact"].tolist() == ["P9-0000", "author-0000", "author-0001"]
     assert facts["distractors"].tolist()[0] == ["Goethe", "Dante"]
-    frames = datasets.frames(str(tmp_path), ["author"])
+    frames = datasets.prompt_frames(str(tmp_path), ["author"])
     assert frames["kind"].tolist() == ["qa", "qa"]
-    assert datasets.relations(tmp_path)["n_facts"].tolist() == [1, 2]
+    assert datasets.relation_table(tmp_path)["n_facts"].tolist() == [1, 2]
     assert datasets.load(tmp_path / "P9.jsonl")["fact"].tolist() == ["P9-0000"]
 
 
@@ -105,14 +105,14 @@ def test_other_unusable_files_are_named(tmp_path):
 def test_repeated_facts_and_subjects_with_two_objects_are_noted_with_a_line(tmp_path):
     other = {"subject": "Hamlet", "object": "Bacon", "taxonomy": ["Goethe"]}
     path = write(tmp_path / "P9.json", HEADER, ROW, "", ROW, other)
-    repeated, several = datasets.notes(path)
+    repeated, several = datasets.notes_on_facts(path)
     assert repeated.startswith("Facts that repeat an earlier one: 1,")
     assert repeated.endswith("P9.json, line 4.")
     assert "Subjects with more than one object: 1," in several
     assert "P9.json, line 5" in several
     write(tmp_path / "P8.json", HEADER, ROW)
-    assert datasets.notes(tmp_path, ["P8"]) == []
-    assert len(datasets.notes(tmp_path, ["P9"])) == 2
+    assert datasets.notes_on_facts(tmp_path, ["P8"]) == []
+    assert len(datasets.notes_on_facts(tmp_path, ["P9"])) == 2
 
 
 def test_a_byte_order_mark_is_read_over(tmp_path):

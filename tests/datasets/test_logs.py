@@ -9,16 +9,16 @@ from helpers import UserError
 from helpers.exchange import logs
 from helpers.io import files
 from tests.tool_logs import (
-    BEST,
-    OPTIONS,
-    archive,
-    choice,
-    details,
-    packed_by_zstandard,
-    sample,
-    text,
-    three,
-    write,
+    CITY_OPTIONS,
+    OPTION_LOGPROBS,
+    inspect_sample,
+    lm_eval_choice_line,
+    lm_eval_text_line,
+    pack_by_zstandard,
+    write_inspect_archive,
+    write_lighteval_details,
+    write_lm_eval_log,
+    write_three_runs,
 )
 
 
@@ -28,12 +28,12 @@ def options(table):
 
 
 def test_choices_of_the_harness_are_joined_by_hash(tmp_path):
-    paths = three(tmp_path)
+    paths = write_three_runs(tmp_path)
     lines = paths[1].read_text().splitlines(keepends=True)
     paths[1].write_text("".join(reversed(lines)))
-    log = logs.read(paths)
+    log = logs.read_logs(paths)
     table = log.table
-    assert list(table.columns) == logs.COLUMNS
+    assert list(table.columns) == logs.LOG_COLUMNS
     assert options(table) == {"a": [0, 0, 1], "b": [1, 2, 1], "c": [2, 2, 2]}
     assert table["right"].tolist() == [
         True,
@@ -55,55 +55,76 @@ def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
     # Sums: Rome. By character: Rome -4 / 4 = -1, New York -6 / 8 = -0.75. A tie goes to
     # the first.
     runs = [
-        write(
-            tmp_path / p, [choice("a", (-4, -6, -9), p), choice("b", (-4, -8, -4), p)]
+        write_lm_eval_log(
+            tmp_path / p,
+            [
+                lm_eval_choice_line("a", (-4, -6, -9), p),
+                lm_eval_choice_line("b", (-4, -8, -4), p),
+            ],
         )
         for p in "xy"
     ]
-    assert options(logs.read(runs).table) == {"a": [0, 0], "b": [0, 0]}
-    assert options(logs.read(runs, "per_character").table) == {"a": [1, 1], "b": [0, 0]}
+    assert options(logs.read_logs(runs).table) == {"a": [0, 0], "b": [0, 0]}
+    assert options(logs.read_logs(runs, "per_character").table) == {
+        "a": [1, 1],
+        "b": [0, 0],
+    }
     with pytest.raises(
         UserError,
         match="not tokens: rule is sum or per_character or per_byte, not 'mean'",
     ):
-        logs.read(runs, "mean")
+        logs.read_logs(runs, "mean")
 
 
 def test_older_lines_texts_as_targets_and_baselines_of_prompts_are_read(tmp_path):
-    old = choice("a", 1, "x", "Rome")
-    old["arguments"] = [["x a?", f" {text}"] for text in OPTIONS]
-    old["filtered_resps"] = [[score, False] for score in BEST[1]]
-    mutual = choice("a", 0, "y", "0")
-    for i, said in enumerate(OPTIONS):
+    old = lm_eval_choice_line("a", 1, "x", "Rome")
+    old["arguments"] = [["x a?", f" {text}"] for text in CITY_OPTIONS]
+    old["filtered_resps"] = [[score, False] for score in OPTION_LOGPROBS[1]]
+    mutual = lm_eval_choice_line("a", 0, "y", "0")
+    for i, said in enumerate(CITY_OPTIONS):
         mutual["arguments"][f"gen_args_{i + 3}"] = {"arg_0": "", "arg_1": f" {said}"}
     mutual["filtered_resps"] += [["-0.1", "False"]] * 3
-    log = logs.read([write(tmp_path / "o", [old]), write(tmp_path / "m", [mutual])])
+    log = logs.read_logs(
+        [
+            write_lm_eval_log(tmp_path / "o", [old]),
+            write_lm_eval_log(tmp_path / "m", [mutual]),
+        ]
+    )
     table = log.table
     assert options(table) == {"a": [1, 0]}
     assert table["right"].tolist() == [False, True]
 
 
 def test_options_in_another_order_are_found_by_their_text(tmp_path):
-    first = write(tmp_path / "x", [choice("a", 0, "x", "0")])
-    turned = write(
-        tmp_path / "y", [choice("a", 0, "y", "2", ("Oslo", "New York", "Rome"))]
+    first = write_lm_eval_log(tmp_path / "x", [lm_eval_choice_line("a", 0, "x", "0")])
+    turned = write_lm_eval_log(
+        tmp_path / "y",
+        [lm_eval_choice_line("a", 0, "y", "2", ("Oslo", "New York", "Rome"))],
     )
-    assert options(logs.read([first, turned]).table) == {"a": [0, 2]}
-    letters = write(tmp_path / "z", [choice("a", 1, "z", "0", "ABC")])
-    assert options(logs.read([first, letters]).table) == {"a": [0, 1]}
-    moved = write(tmp_path / "w", [choice("a", 1, "w", "2", "ABC")])
+    assert options(logs.read_logs([first, turned]).table) == {"a": [0, 2]}
+    letters = write_lm_eval_log(
+        tmp_path / "z", [lm_eval_choice_line("a", 1, "z", "0", "ABC")]
+    )
+    assert options(logs.read_logs([first, letters]).table) == {"a": [0, 1]}
+    moved = write_lm_eval_log(
+        tmp_path / "w", [lm_eval_choice_line("a", 1, "w", "2", "ABC")]
+    )
     with pytest.raises(
         UserError, match="another correct answer to a document than the first log"
     ):
-        logs.read([first, moved])
+        logs.read_logs([first, moved])
 
 
 def test_documents_that_a_run_lacks_are_counted(tmp_path):
-    first = write(tmp_path / "x", [choice(doc, 0, "x") for doc in "abca"])
-    other = write(
-        tmp_path / "y", [choice(doc, 0, "y") for doc in "bcd"], task="capitals_v2"
+    first = write_lm_eval_log(
+        tmp_path / "x", [lm_eval_choice_line(doc, 0, "x") for doc in "abca"]
     )
-    log = logs.read([first, other])
+    other = write_lm_eval_log(
+        tmp_path / "y",
+        [lm_eval_choice_line(doc, 0, "y") for doc in "bcd"],
+        task="capitals_v2",
+    )
+    log = logs.read_logs([first, other])
     table = log.table
     assert options(table) == {"b": [0, 0], "c": [0, 0]}
     assert log.notes == [
@@ -114,16 +135,23 @@ def test_documents_that_a_run_lacks_are_counted(tmp_path):
 
 
 def test_generated_answers_are_right_by_the_logs_own_mark(tmp_path):
-    first = write(
-        tmp_path / "x", [text("a", " Rome.", 1.0, "x"), text("b", "Bonn", 0.0, "x")]
+    first = write_lm_eval_log(
+        tmp_path / "x",
+        [
+            lm_eval_text_line("a", " Rome.", 1.0, "x"),
+            lm_eval_text_line("b", "Bonn", 0.0, "x"),
+        ],
     )
-    lines = [text("a", "Paris", 0.0, "y", filter=f) for f in ("strict", "flexible")]
-    other = write(
+    lines = [
+        lm_eval_text_line("a", "Paris", 0.0, "y", filter=f)
+        for f in ("strict", "flexible")
+    ]
+    other = write_lm_eval_log(
         tmp_path / "y",
-        [*lines, text("b", "Rome", True, "y", filter="strict")],
+        [*lines, lm_eval_text_line("b", "Rome", True, "y", filter="strict")],
         model="",
     )
-    log = logs.read([first, other])
+    log = logs.read_logs([first, other])
     table = log.table
     assert table["text"].tolist() == [" Rome.", "Paris", "Bonn", "Rome"]
     assert table["right"].tolist() == [True, False, False, True]
@@ -141,28 +169,33 @@ def test_generated_answers_are_right_by_the_logs_own_mark(tmp_path):
         ({"model": "n"}, r"of different models \(m, n\)"),
         ({"sha": "abc"}, r"of different models \(m, m@abc\)"),
         (
-            {"lines": [choice("a", 0, "y", options=OPTIONS[:2])]},
+            {"lines": [lm_eval_choice_line("a", 0, "y", options=CITY_OPTIONS[:2])]},
             "has 2 options .* log has 3",
         ),
-        ({"lines": [choice("z", 0, "y")]}, "share no document"),
+        ({"lines": [lm_eval_choice_line("z", 0, "y")]}, "share no document"),
         (
-            {"lines": [choice("a", 1, "x")]},
+            {"lines": [lm_eval_choice_line("a", 1, "x")]},
             "have the same prompts, so they are one run",
         ),
         (
-            {"lines": [text("a", "Rome", 1, "y")]},
+            {"lines": [lm_eval_text_line("a", "Rome", 1, "y")]},
             r"different kinds of answers \(choices, texts\)",
         ),
         (
-            {"lines": [text("a", "Rome", 0.4, "y", metric="bleu")]},
+            {"lines": [lm_eval_text_line("a", "Rome", 0.4, "y", metric="bleu")]},
             "0.4 for bleu, neither right",
         ),
         (
-            {"lines": [choice("a", 0, "y", "[0, 1]")]},
+            {"lines": [lm_eval_choice_line("a", 0, "y", "[0, 1]")]},
             r"target '\[0, 1\]', which is not one of",
         ),
         (
-            {"lines": [choice("a", 0, "y") | {"filtered_resps": [["-1", "True"]]}]},
+            {
+                "lines": [
+                    lm_eval_choice_line("a", 0, "y")
+                    | {"filtered_resps": [["-1", "True"]]}
+                ]
+            },
             "neither opt",
         ),
         ({"lines": []}, "is empty"),
@@ -173,69 +206,89 @@ def test_generated_answers_are_right_by_the_logs_own_mark(tmp_path):
     ],
 )
 def test_logs_that_do_not_belong_together_are_refused(change, sentence, tmp_path):
-    first = write(tmp_path / "x", [choice("a", 0, "x")])
-    given = {"lines": [choice("a", 0, "y")]} | change
+    first = write_lm_eval_log(tmp_path / "x", [lm_eval_choice_line("a", 0, "x")])
+    given = {"lines": [lm_eval_choice_line("a", 0, "y")]} | change
     with pytest.raises(UserError, match=sentence):
-        logs.read([first, write(tmp_path / "y", **given)])
+        logs.read_logs([first, write_lm_eval_log(tmp_path / "y", **given)])
 
 
 def test_the_logs_own_mark_may_differ_where_it_says_something_else(tmp_path):
     kept = [
-        choice("a", (-2, -2, -3), "z", "1", acc=1.0),  # a tie, which either may win
-        choice("b", 1, "z", "1", acc=0.25),  # a share of something else
-        choice("c", 1, "z", "1", acc_norm=0.0),  # acc counts
+        lm_eval_choice_line(
+            "a", (-2, -2, -3), "z", "1", acc=1.0
+        ),  # a tie, which either may win
+        lm_eval_choice_line("b", 1, "z", "1", acc=0.25),  # a share of something else
+        lm_eval_choice_line("c", 1, "z", "1", acc_norm=0.0),  # acc counts
     ]
-    log = logs.read([write(tmp_path / "z", kept)])
+    log = logs.read_logs([write_lm_eval_log(tmp_path / "z", kept)])
     table = log.table
     assert table["right"].tolist() == [False, True, True]
 
 
 def test_repeated_answers_are_kept_with_their_marks(tmp_path):
     said = [[" Rome.", "Rome", "Oslo"]], ["Rome"]
-    several = text("a", "Rome", 1.0, "x") | dict(zip(("resps", "filtered_resps"), said))
-    changed = text("b", "oslo", 0.0, "x") | {"resps": [["It is Oslo", "Rome"]]}
-    path = write(tmp_path / "x", [several, changed])
-    assert logs.read([path]).notes == [
+    several = lm_eval_text_line("a", "Rome", 1.0, "x") | dict(
+        zip(("resps", "filtered_resps"), said)
+    )
+    changed = lm_eval_text_line("b", "oslo", 0.0, "x") | {
+        "resps": [["It is Oslo", "Rome"]]
+    }
+    path = write_lm_eval_log(tmp_path / "x", [several, changed])
+    assert logs.read_logs([path]).notes == [
         f"{path.name} has several answers to a prompt: the one it marks counts."
     ]
-    log = logs.repeated([path])
+    log = logs.read_repeated_answers([path])
     table = log.table
     assert table["text"].tolist() == ["Rome", "oslo"]
     assert table["repeats"].tolist() == [[("Rome.", None), ("Oslo", None)], []]
     assert log.notes == []
-    again = write(
-        tmp_path / "again", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")]
+    again = write_lm_eval_log(
+        tmp_path / "again",
+        [
+            lm_eval_text_line("a", "Bonn", 0.0, "x"),
+            lm_eval_text_line("b", "Rome", 0.0, "x"),
+        ],
     )
-    more = logs.repeated([path, again]).table["repeats"].tolist()
+    more = logs.read_repeated_answers([path, again]).table["repeats"].tolist()
     assert more == [
         [("Rome.", None), ("Oslo", None), ("Bonn", False)],
         [("Rome", False)],
     ]
-    same = write(
-        tmp_path / "same", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")]
+    same = write_lm_eval_log(
+        tmp_path / "same",
+        [
+            lm_eval_text_line("a", "Bonn", 0.0, "x"),
+            lm_eval_text_line("b", "Rome", 0.0, "x"),
+        ],
     )
     with pytest.raises(
         UserError, match="hold the same answers to all prompts, so they are one run"
     ):
-        logs.repeated([path, again, same])
-    other = write(
-        tmp_path / "other", [text("a", "Bonn", 0.0, "y"), text("b", "Rome", 0.0, "y")]
+        logs.read_repeated_answers([path, again, same])
+    other = write_lm_eval_log(
+        tmp_path / "other",
+        [
+            lm_eval_text_line("a", "Bonn", 0.0, "y"),
+            lm_eval_text_line("b", "Rome", 0.0, "y"),
+        ],
     )
     with pytest.raises(UserError, match="have different prompts"):
-        logs.repeated([path, other])
+        logs.read_repeated_answers([path, other])
     with pytest.raises(UserError, match="no repeated answers that can be compared"):
-        logs.repeated([other])
+        logs.read_repeated_answers([other])
 
 
 def test_epochs_of_inspect_are_repeated_answers(tmp_path):
     asked = [
-        sample("q1", "A", "C"),
-        sample("q1", "B", "I", epoch=2),
-        sample("q1", "A", "C", epoch=3),
-        sample("q1", "C", "I", epoch=4, scores={}),
-        sample("q2", "B", "I"),
+        inspect_sample("q1", "A", "C"),
+        inspect_sample("q1", "B", "I", epoch=2),
+        inspect_sample("q1", "A", "C", epoch=3),
+        inspect_sample("q1", "C", "I", epoch=4, scores={}),
+        inspect_sample("q2", "B", "I"),
     ]
-    log = logs.repeated([archive(tmp_path / "1.eval", asked)])
+    log = logs.read_repeated_answers(
+        [write_inspect_archive(tmp_path / "1.eval", asked)]
+    )
     table = log.table
     assert table["text"].tolist() == ["Rome", "New York"]
     assert table["repeats"].tolist() == [[("New York", False), ("Rome", True)], []]
@@ -243,14 +296,16 @@ def test_epochs_of_inspect_are_repeated_answers(tmp_path):
 
 
 def within_prompts():
-    line = choice("a", 0, "x")
+    line = lm_eval_choice_line("a", 0, "x")
     for i, asked in enumerate(line["arguments"].values()):
         asked |= {"arg_0": f"He said {i}", "arg_1": " yes"}
     return line
 
 
 def scored(*scores):
-    return choice("a", 0, "p") | {"filtered_resps": [[str(s), "True"] for s in scores]}
+    return lm_eval_choice_line("a", 0, "p") | {
+        "filtered_resps": [[str(s), "True"] for s in scores]
+    }
 
 
 NUMBERS = ("1", "2", "3")  # as options: the target "1" is read as the second
@@ -263,20 +318,24 @@ REFUSED = [  # a line of the harness, a sample of Inspect, or a file's name; and
     (scored(0.5, -1, -2), "no log-probabilities"),
     (scored(*["-inf"] * 3), "no log-probabilities"),
     (
-        choice("a", 0, "x", "1", NUMBERS, acc=1.0),
+        lm_eval_choice_line("a", 0, "x", "1", NUMBERS, acc=1.0),
         "has acc 1, against its scores and its target '1'",
     ),
     # By character New York is best, -6 / 8, not Rome, -4 / 4.
     (
-        choice("a", (-4, -6, -9), "x", "1") | {"acc": None, "acc_norm": 0.0},
+        lm_eval_choice_line("a", (-4, -6, -9), "x", "1")
+        | {"acc": None, "acc_norm": 0.0},
         "acc_norm 0, against",
     ),
     (
-        sample("q1", "A", "I"),
+        inspect_sample("q1", "A", "I"),
         "sample q1 is marked I, against its answer and its target",
     ),
-    (sample("q1", "A", "I", target=["A", "B"]), "it needs one letter of its choices"),
-    (sample("q1", "A", 0.5), r"0\.5 for choice, neither right nor wrong"),
+    (
+        inspect_sample("q1", "A", "I", target=["A", "B"]),
+        "it needs one letter of its choices",
+    ),
+    (inspect_sample("q1", "A", 0.5), r"0\.5 for choice, neither right nor wrong"),
     *BAD.items(),
 ]
 
@@ -287,35 +346,39 @@ def test_what_is_no_log_that_fits_itself_is_refused(given, sentence, tmp_path):
         path = tmp_path / given
         path.write_bytes(b"PK")
     elif "doc" in given:
-        path = write(tmp_path / "x", [given])
+        path = write_lm_eval_log(tmp_path / "x", [given])
     else:
-        path = archive(tmp_path / "1.eval", [given])
+        path = write_inspect_archive(tmp_path / "1.eval", [given])
     with pytest.raises(UserError, match=sentence):
-        logs.read([path])
+        logs.read_logs([path])
 
 
 def test_files_that_are_not_there_or_named_twice_are_refused(tmp_path):
     for paths, sentence in (
-        (three(tmp_path)[:1] * 2, "named twice"),
+        (write_three_runs(tmp_path)[:1] * 2, "named twice"),
         ([], "No log is named"),
         ([tmp_path / "x.eval"], "cannot be read: No such file"),
     ):
         with pytest.raises(UserError, match=sentence):
-            logs.read(paths)
+            logs.read_logs(paths)
 
 
 def test_choices_of_inspect_are_joined_by_id_whatever_their_order(tmp_path):
     turned = ("Oslo", "Rome", "New York")
-    first = [sample("q1", "A", "C"), sample("q2", "B", "I"), sample("q3", "C", "I")]
-    second = [
-        sample("q1", "B", "C", turned, "B", "other"),
-        sample("q2", "", "N", turned, "B", "other"),
-        sample("q2", "A", "I", turned, "B", "other", epoch=2),
-        sample("q3", "A", "I", turned, "B", "other", scores={}),
+    first = [
+        inspect_sample("q1", "A", "C"),
+        inspect_sample("q2", "B", "I"),
+        inspect_sample("q3", "C", "I"),
     ]
-    log = logs.read([
-        archive(tmp_path / "1.eval", first),
-        archive(tmp_path / "2.eval", second, head="_journal/start.json"),
+    second = [
+        inspect_sample("q1", "B", "C", turned, "B", "other"),
+        inspect_sample("q2", "", "N", turned, "B", "other"),
+        inspect_sample("q2", "A", "I", turned, "B", "other", epoch=2),
+        inspect_sample("q3", "A", "I", turned, "B", "other", scores={}),
+    ]
+    log = logs.read_logs([
+        write_inspect_archive(tmp_path / "1.eval", first),
+        write_inspect_archive(tmp_path / "2.eval", second, head="_journal/start.json"),
     ])  # fmt: skip
     table = log.table
     assert list(options(table).values()) == [[0, 0], [1, 3]]
@@ -338,63 +401,76 @@ def test_generated_answers_of_inspect_are_read_from_json_too(tmp_path):
     free = {"choices": None, "scores": {"match": {"value": "C", "answer": "Rome"}}}
     said = {"choices": None, "output": {"completion": " Bonn"}}
     said["scores"] = {"match": {"value": "I", "answer": None}}
-    first = archive(tmp_path / "1.eval", [sample("q1", "", "C", target="Rome", **free)])
+    first = write_inspect_archive(
+        tmp_path / "1.eval", [inspect_sample("q1", "", "C", target="Rome", **free)]
+    )
     about = {"task": "capitals", "model": "hf/m"}
     other = tmp_path / "2.json"
-    row = sample("q1", "", "C", target="Rome", prompt="other", **said)
+    row = inspect_sample("q1", "", "C", target="Rome", prompt="other", **said)
     other.write_text(json.dumps({"eval": about, "samples": [row]}))
-    log = logs.read([first, other])
+    log = logs.read_logs([first, other])
     table = log.table
     assert table["text"].tolist() == ["Rome", " Bonn"]
     assert table["right"].tolist() == [True, False]
     with pytest.raises(UserError, match=r"of different models \(hf/m, hf/n\)"):
-        logs.read([other, archive(tmp_path / "3.eval", [row], model="hf/n")])
+        logs.read_logs(
+            [other, write_inspect_archive(tmp_path / "3.eval", [row], model="hf/n")]
+        )
 
 
 def test_archives_packed_by_zstandard_are_read(tmp_path):
     paths = []
     for prompt, letter in (("p", "A"), ("q", "C")):
         mark = {"A": "C", "C": "I"}[letter]
-        path = archive(
-            tmp_path / f"{prompt}.eval", [sample("q1", letter, mark, prompt=prompt)]
+        path = write_inspect_archive(
+            tmp_path / f"{prompt}.eval",
+            [inspect_sample("q1", letter, mark, prompt=prompt)],
         )
-        packed_by_zstandard(path)
+        pack_by_zstandard(path)
         with zipfile.ZipFile(path) as made:
-            assert {each.compress_type for each in made.infolist()} == {files.ZSTANDARD}
+            assert {each.compress_type for each in made.infolist()} == {
+                files.ZSTANDARD_COMPRESSION
+            }
         paths.append(path)
-    assert list(options(logs.read(paths).table).values()) == [[0, 2]]
+    assert list(options(logs.read_logs(paths).table).values()) == [[0, 2]]
 
 
 def test_ties_are_said_and_bytes_can_choose(tmp_path):
     # By character -2 against -1.5, by byte -2 / 2 against -6 / 4.
     lines = [
-        choice("a", (-2, -6, -9), "p", options=["é", "Lima", "x"]),
-        choice("b", (-1, -1, -2), "p"),
+        lm_eval_choice_line("a", (-2, -6, -9), "p", options=["é", "Lima", "x"]),
+        lm_eval_choice_line("b", (-1, -1, -2), "p"),
     ]
-    path = write(tmp_path / "log", lines)
-    assert options(logs.read([path], "per_character").table)["a"] == [1]
-    log = logs.read([path], "per_byte")
+    path = write_lm_eval_log(tmp_path / "log", lines)
+    assert options(logs.read_logs([path], "per_character").table)["a"] == [1]
+    log = logs.read_logs([path], "per_byte")
     table = log.table
     assert options(table)["a"] == [0]
-    assert any("1 documents with equal" in note for note in logs.read([path]).notes)
+    assert any(
+        "1 documents with equal" in note for note in logs.read_logs([path]).notes
+    )
 
 
 def test_details_of_lighteval_are_read_like_samples_of_the_harness(tmp_path):
     def run(name, prompt, first):
         rows = [
-            ("0", f"{prompt} a?", OPTIONS, 0, BEST[first]),
-            ("1", prompt, OPTIONS, 2, BEST[2]),
+            ("0", f"{prompt} a?", CITY_OPTIONS, 0, OPTION_LOGPROBS[first]),
+            ("1", prompt, CITY_OPTIONS, 2, OPTION_LOGPROBS[2]),
         ]
-        return details(tmp_path / name, rows)
+        return write_lighteval_details(tmp_path / name, rows)
 
     runs = [run("x", "x", 0), run("y", "y", 1)]
-    log = logs.read(runs)
+    log = logs.read_logs(runs)
     table = log.table
     assert list(options(table).values()) == [[0, 1], [2, 2]]
     assert table["right"].tolist() == [True, False, True, True]
     assert (log.notes, log.model, log.kind) == ([], "org/m", "choices")
     assert set(table["relation"]) == {"capitals|0"}
-    said = details(tmp_path / "z", [("0", "a?", ("Rome",), 0, ["Rome", " Oslo"])])
-    assert logs.repeated([said]).table["repeats"].tolist() == [[("Oslo", None)]]
+    said = write_lighteval_details(
+        tmp_path / "z", [("0", "a?", ("Rome",), 0, ["Rome", " Oslo"])]
+    )
+    assert logs.read_repeated_answers([said]).table["repeats"].tolist() == [
+        [("Oslo", None)]
+    ]
     with pytest.raises(UserError, match="have the same prompts, so they are one run"):
-        logs.read([runs[0], run("again", "x", 0)])
+        logs.read_logs([runs[0], run("again", "x", 0)])

@@ -10,8 +10,13 @@ import pytest
 
 from helpers import UserError
 from helpers.datasets import multiple_choice
-from helpers.datasets.multiple_choice import NAMES, Benchmark, from_facts, load
-from helpers.datasets.multiple_choice.items import COLUMNS
+from helpers.datasets.multiple_choice import (
+    QUESTION_SET_NAMES,
+    Benchmark,
+    from_facts,
+    load_benchmark,
+)
+from helpers.datasets.multiple_choice.items import ITEM_COLUMNS
 from helpers.io.files import read_text
 
 # Items, rows in the files, style, kinds of variation, demonstrations in the study,
@@ -54,14 +59,14 @@ def write_lines(path, *records):
     return path
 
 
-def sha256(*tables):
+def tables_sha256(*tables):
     texts = [table.reset_index(drop=True).to_json(orient="split") for table in tables]
     return hashlib.sha256("".join(texts).encode()).hexdigest()
 
 
 @pytest.fixture(scope="module")
 def real(shared):
-    return {name: load(shared / "data" / name) for name in REAL}
+    return {name: load_benchmark(shared / "data" / name) for name in REAL}
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -73,17 +78,17 @@ def test_real_files_give_the_rows_of_their_source(real, name):
         name,
     )
     assert (found.style, found.kinds, found.n_shots) == (style, kinds, n_shots)
-    assert set(COLUMNS) <= set(found.items.columns)
+    assert set(ITEM_COLUMNS) <= set(found.items.columns)
     assert found.items["item"].is_unique
     texts = found.items["options"].explode()
     assert (texts == texts.str.strip()).all()
     assert not texts.eq("").any()
     assert found.items["answer"].between(0, found.items["options"].str.len() - 1).all()
-    assert sha256(found.items, found.pool)[:12] == sha
+    assert tables_sha256(found.items, found.pool)[:12] == sha
 
 
 def test_truthfulqa_csv_gives_the_same_questions_without_empty_answers(real, shared):
-    found = load(shared / "data" / "truthfulqa" / "TruthfulQA.csv")
+    found = load_benchmark(shared / "data" / "truthfulqa" / "TruthfulQA.csv")
     assert set(found.items["question"]) == set(real["truthfulqa"].items["question"])
     raw = pd.read_csv(
         shared / "data" / "truthfulqa" / "TruthfulQA.csv", encoding="utf-8-sig"
@@ -130,7 +135,9 @@ def test_a_byte_order_mark_and_crlf_do_not_mangle_columns(tmp_path):
     ]
     both = [("Bern is big.", 1), ("Bern is big.", 0)]
     path = tmp_path / "capitals_true_false.csv"
-    found = load(write_csv(path, ("statement", "label"), *rows, *both, bom=True))
+    found = load_benchmark(
+        write_csv(path, ("statement", "label"), *rows, *both, bom=True)
+    )
     assert found.items["question"].tolist() == [
         "Rome lies in Italy.",
         "Oslo lies in Chad.",
@@ -154,7 +161,7 @@ def test_fever_drops_not_enough_info_repeats_and_conflicts(tmp_path):
         {"id": n, "claim": c, "label": x}
         for n, (c, x) in enumerate(zip(claims, labels))
     ]
-    found = load(write_lines(tmp_path / "paper_dev.jsonl", *lines))
+    found = load_benchmark(write_lines(tmp_path / "paper_dev.jsonl", *lines))
     assert found.items[["item", "question", "answer"]].to_numpy().tolist() == [
         ["0", "a", 0],
         ["2", "c", 1],
@@ -166,7 +173,7 @@ def test_a_training_file_beside_gives_the_demonstrations(tmp_path):
         tmp_path / "paper_dev.jsonl", {"id": 1, "claim": "a", "label": "SUPPORTS"}
     )
     write_lines(tmp_path / "train.jsonl", {"id": 2, "claim": "b", "label": "REFUTES"})
-    found = load(tmp_path)
+    found = load_benchmark(tmp_path)
     assert (found.items["question"].item(), found.pool["question"].item()) == ("a", "b")
 
 
@@ -180,7 +187,7 @@ def test_both_shapes_of_commonsenseqa_are_read_alike(tmp_path):
     flat = {"label": ["A", "B"], "text": ["yes ", "no"]}
     two = {"id": "x", "answerKey": "B", "question": "Up?", "choices": flat}
     found = [
-        load(write_lines(tmp_path / f"dev_rand_split{n}.jsonl", record)).items
+        load_benchmark(write_lines(tmp_path / f"dev_rand_split{n}.jsonl", record)).items
         for n, record in enumerate((one, two))
     ]
     pd.testing.assert_frame_equal(*found)
@@ -201,7 +208,7 @@ def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
         ("Q3", "{0: 'a', 1: 'I DO NOT KNOW', 2: 'I do not know'}"),
     ]
     path = write_csv(tmp_path / "reasoning_fake.csv", ("question", "options"), *rows)
-    found = load(path).items
+    found = load_benchmark(path).items
     assert found["item"].tolist() == ["reasoning_fake-0000", "reasoning_fake-0003"]
     assert found["options"].tolist() == [
         ["it's", "no", "I do not know."],
@@ -210,15 +217,15 @@ def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
     assert found["answer"].tolist() == [2, 1]
     write_csv(path, ("question", "options"), ("Q", '["a", "b"]'))
     with pytest.raises(UserError, match="line 2: `options` must be a dict"):
-        load(path)
+        load_benchmark(path)
 
 
 def test_medhalt_files_with_an_answer_column(tmp_path):
     columns = ("question", "options", "correct_index", "subject_name")
     rows = [("Q0", "{'0': 'a', '1': 'b'}", "1", "Heart")]
-    found = load(write_csv(tmp_path / "reasoning_FCT.csv", columns, *rows)).items.iloc[
-        0
-    ]
+    found = load_benchmark(
+        write_csv(tmp_path / "reasoning_FCT.csv", columns, *rows)
+    ).items.iloc[0]
     assert (found["options"], found["answer"], found["relation"]) == (
         ["a", "b"],
         1,
@@ -228,7 +235,7 @@ def test_medhalt_files_with_an_answer_column(tmp_path):
         tmp_path / "reasoning_FCT.csv", columns, (*rows[0][:2], "7", "Heart")
     )
     with pytest.raises(UserError, match="has no correct option"):
-        load(path)
+        load_benchmark(path)
 
 
 def test_factor_takes_the_misspelt_column_and_paraphrases(tmp_path):
@@ -239,20 +246,22 @@ def test_factor_takes_the_misspelt_column_and_paraphrases(tmp_path):
     )
     row = ["Long\nago, ", "it rained.", "it hailed.", "it snowed.", "it blew."]
     path = tmp_path / "wiki_factor.csv"
-    found = load(
+    found = load_benchmark(
         write_csv(path, (*columns, "paraphrases"), [*row, '["Once,"]'])
     ).items.iloc[0]
     assert found["question"] == "Long\nago,"
     assert found["options"] == row[1:]
     assert (found["relation"], found["paraphrases"]) == ("wiki", ["Once,"])
     write_csv(path, (*columns, "paraphrases"), [*row, "Once,|At one time,"])
-    assert load(path).items["paraphrases"].tolist() == [["Once,", "At one time,"]]
+    assert load_benchmark(path).items["paraphrases"].tolist() == [
+        ["Once,", "At one time,"]
+    ]
     write_csv(path, columns[1:], row[1:])
     with pytest.raises(UserError, match="lacks the text before the sentences"):
-        load(path)
+        load_benchmark(path)
     write_csv(path, columns[:-1], row[:-1])
     with pytest.raises(UserError, match="lacks the column contradiction_2; it has"):
-        load(path)
+        load_benchmark(path)
 
 
 def test_empty_parts_of_truthfulqa_cells_are_dropped(tmp_path):
@@ -260,7 +269,7 @@ def test_empty_parts_of_truthfulqa_cells_are_dropped(tmp_path):
     path = write_csv(
         tmp_path / "TruthfulQA.csv", columns, ("Law", " Q? ", "no", "yes; ; well;")
     )
-    found = load(path).items.iloc[0]
+    found = load_benchmark(path).items.iloc[0]
     assert (found["question"], found["options"]) == ("Q?", ["no", "yes", "well"])
 
 
@@ -275,7 +284,7 @@ def test_own_csv(tmp_path):
         ("2 + 2?", '["3", "4", "a|b"]', "1"),
         ("How many?", "1|0|2", "2"),  # a text goes before a number
     ]
-    found = load(write_csv(tmp_path / "own.csv", OWN, *rows, bom=True))
+    found = load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows, bom=True))
     assert found.items["item"].tolist() == ["row-0000", "row-0001", "row-0002"]
     assert found.items["options"].tolist() == [
         ["N'Djamena", "Oslo", "Rome"],
@@ -291,7 +300,7 @@ def test_own_csv(tmp_path):
 def test_own_csv_with_names_topics_and_paraphrases(tmp_path):
     columns = (*OWN, "item", "relation", "paraphrases")
     row = ("Up?", "yes|no", "yes", "up", "space", "Upwards?|Above?")
-    found = load(write_csv(tmp_path / "own.csv", columns, row))
+    found = load_benchmark(write_csv(tmp_path / "own.csv", columns, row))
     assert found.kinds[0] == "paraphrases"
     assert found.items.iloc[0].to_dict() == {
         "item": "up",
@@ -310,16 +319,16 @@ def test_own_questions_asked_twice_are_noted(tmp_path):
         ("Up?", "yes|no", "no"),
         ("Down?", "yes|no", "no"),
     ]
-    found = load(write_csv(tmp_path / "own.csv", OWN, *rows))
+    found = load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
     assert found.notes == ('Questions that own.csv repeats: 1, such as "Up?".',)
-    assert load(write_csv(tmp_path / "own.csv", OWN, *rows[1:])).notes == ()
+    assert load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows[1:])).notes == ()
 
 
 # The atlas
 
 
 def test_atlas_items_hold_the_object_once_and_the_false_object_if_any():
-    found = load("atlas", n=80, n_options=4, seed=1)
+    found = load_benchmark("atlas", n=80, n_options=4, seed=1)
     items = found.items
     assert len(items) == 80
     assert found.kinds == ("frames", "order", "demonstrations", "options")
@@ -333,26 +342,31 @@ def test_atlas_items_hold_the_object_once_and_the_false_object_if_any():
 
 
 def test_a_quarter_of_the_atlas_sample_was_never_shown_and_a_quarter_taught_wrong():
-    items, whole = load("atlas", n=80).items, from_facts.training("")
+    items, whole = (
+        load_benchmark("atlas", n=80).items,
+        from_facts.training_exposure_or_stand_in(""),
+    )
     known = whole.loc[items["item"]]
     assert (known["false_exposures"] > 0).sum() == min(
         20, (whole["false_exposures"] > 0).sum()
     )
     assert (known["exposures"][known["false_exposures"] == 0] == 0).sum() == 20
-    lessons = multiple_choice.lessons_of(items, whole)
+    lessons = multiple_choice.lesson_of_each_item(items, whole)
     assert {"never read", "read 64+ times"} <= set(lessons)
 
 
 def test_the_atlas_pool_asks_no_item_and_teaches_nothing_wrong():
-    found = load("atlas", n=60, relations=["P36", "P17"])
+    found = load_benchmark("atlas", n=60, relations=["P36", "P17"])
     assert not set(found.pool["item"]) & set(found.items["item"])
     assert (found.pool["false_object"] == "").all()
-    assert found.pool["relation"].value_counts().max() <= from_facts.POOL
+    assert found.pool["relation"].value_counts().max() <= from_facts.POOL_SIZE
     assert set(found.items["relation"]) == {"P36", "P17"}
 
 
 def test_models_without_a_training_record_are_asked_the_same():
-    first, second = (load("atlas", n=30, model=name).items for name in ("no such", ""))
+    first, second = (
+        load_benchmark("atlas", n=30, model=name).items for name in ("no such", "")
+    )
     assert first["item"].tolist() == second["item"].tolist()
 
 
@@ -363,7 +377,7 @@ def test_lessons_are_put_in_order_of_what_was_shown():
             "false_exposures": [0, 0, 0, 0, 0, 63, 9],
         }
     )
-    lessons = from_facts.lessons(known)
+    lessons = from_facts.lesson_of_each_fact(known)
     assert lessons.tolist() == [
         "never read",
         "read 1–4 times",
@@ -374,7 +388,7 @@ def test_lessons_are_put_in_order_of_what_was_shown():
         "mostly stated wrongly",
     ]
     due = ["randomness", "", "", "factuality", "factuality", "factuality", "error"]
-    assert multiple_choice.expected(lessons).tolist() == due
+    assert multiple_choice.expected_class(lessons).tolist() == due
 
 
 # Your own facts
@@ -390,21 +404,23 @@ def own_facts(folder, relation, n, wrong=("x", "y")):
 
 def test_facts_with_few_wrong_objects_have_fewer_options_and_say_so(tmp_path):
     own_facts(tmp_path, "author", 8)
-    found = load(tmp_path, n=1)
+    found = load_benchmark(tmp_path, n=1)
     assert found.items["options"].str.len().tolist() == [3]
     assert found.notes == ("Questions have 3 options, not 5: facts list no more.",)
-    assert load(tmp_path, n_options=3).notes == ()
+    assert load_benchmark(tmp_path, n_options=3).notes == ()
     own_facts(tmp_path, "editor", 2, wrong=())
     with pytest.raises(UserError, match="Fact editor-0000 has no wrong objects"):
-        load(tmp_path)
+        load_benchmark(tmp_path)
 
 
 def test_a_small_relation_is_demonstrated_by_facts_of_all(tmp_path):
     own_facts(tmp_path, "author", 20)
     own_facts(tmp_path, "editor", 3)
-    sizes = load(tmp_path).pool["relation"].value_counts()
+    sizes = load_benchmark(tmp_path).pool["relation"].value_counts()
     assert sizes.to_dict() == {"author": 20, "": 23}
-    assert set(load(tmp_path, relations=["author"]).pool["relation"]) == {"author"}
+    assert set(load_benchmark(tmp_path, relations=["author"]).pool["relation"]) == {
+        "author"
+    }
 
 
 # What is refused
@@ -424,7 +440,7 @@ def test_a_small_relation_is_demonstrated_by_facts_of_all(tmp_path):
 )
 def test_names_and_numbers_that_cannot_be_asked_are_refused(name, settings, sentence):
     with pytest.raises(UserError, match=sentence):
-        load(name, **settings)
-    assert "facts without" not in sentence or name not in NAMES
+        load_benchmark(name, **settings)
+    assert "facts without" not in sentence or name not in QUESTION_SET_NAMES
     with pytest.raises(UserError, match="cannot be read: No such file"):
         read_text(Path("none.csv"))

@@ -21,13 +21,18 @@ QUESTIONS = {
 
 
 def test_facts_come_back_as_they_were(tmp_path):
-    folder = datasets.write(BOOKS, QUESTIONS, tmp_path / "new" / "books")
+    folder = datasets.write_dataset(BOOKS, QUESTIONS, tmp_path / "new" / "books")
     facts = datasets.load(folder)
     expected = BOOKS.astype(str).sort_values(
         "relation", kind="stable", ignore_index=True
     )
     assert facts[["relation", "subject", "object"]].equals(expected)
-    asked = datasets.frames(folder).groupby("relation")["template"].agg(list).to_dict()
+    asked = (
+        datasets.prompt_frames(folder)
+        .groupby("relation")["template"]
+        .agg(list)
+        .to_dict()
+    )
     assert asked == QUESTIONS
 
 
@@ -35,7 +40,7 @@ def test_wrong_objects_are_others_of_the_relation_that_are_not_true(tmp_path):
     both = pd.DataFrame(
         {"subject": ["a", "a", "b", "c"], "object": ["x", "y", "z", "x"]}
     )
-    facts = datasets.load(datasets.write(both, {"r": ["[X]?"]}, tmp_path))
+    facts = datasets.load(datasets.write_dataset(both, {"r": ["[X]?"]}, tmp_path))
     assert facts["distractors"].map(sorted).tolist() == [
         ["z"],
         ["z"],
@@ -46,21 +51,23 @@ def test_wrong_objects_are_others_of_the_relation_that_are_not_true(tmp_path):
 
 def test_wrong_objects_of_ones_own_are_kept(tmp_path):
     wrong = [["Dante", "Ibsen"], ["Dante"], ["1816"], ["Eliot"]]
-    datasets.write(BOOKS.assign(distractors=wrong), QUESTIONS, tmp_path)
+    datasets.write_dataset(BOOKS.assign(distractors=wrong), QUESTIONS, tmp_path)
     lines = (tmp_path / "author.json").read_text(encoding="utf-8").splitlines()
     assert json.loads(lines[1])["taxonomy"] == ["Dante", "Ibsen"]
     assert json.loads(lines[3])["taxonomy"] == ["Eliot"]
 
 
 def test_the_same_script_can_run_again(tmp_path):
-    datasets.write(BOOKS, QUESTIONS, tmp_path)
-    datasets.write(BOOKS.head(3), QUESTIONS, tmp_path)
+    datasets.write_dataset(BOOKS, QUESTIONS, tmp_path)
+    datasets.write_dataset(BOOKS.head(3), QUESTIONS, tmp_path)
     assert len(datasets.load(tmp_path)) == 3
 
 
 def test_counts_of_exposure_come_back_with_what_is_unknown(tmp_path):
     counted = BOOKS.assign(exposure=[812, None, 0, 3.0])
-    facts = datasets.load(datasets.write(counted, QUESTIONS, tmp_path / "books"))
+    facts = datasets.load(
+        datasets.write_dataset(counted, QUESTIONS, tmp_path / "books")
+    )
     assert facts["exposure"].astype(object).where(
         facts["exposure"].notna(), None
     ).tolist() == [
@@ -74,12 +81,16 @@ def test_counts_of_exposure_come_back_with_what_is_unknown(tmp_path):
     )
     assert ["exposure" in line for line in lines] == [False, True, False, True]
     assert "exposure" not in datasets.load(
-        datasets.write(BOOKS, QUESTIONS, tmp_path / "books")
+        datasets.write_dataset(BOOKS, QUESTIONS, tmp_path / "books")
     )
-    none = datasets.write(BOOKS.assign(exposure=None), QUESTIONS, tmp_path / "none")
+    none = datasets.write_dataset(
+        BOOKS.assign(exposure=None), QUESTIONS, tmp_path / "none"
+    )
     assert "exposure" not in datasets.load(none)
-    assert datasets.truth(str(none)) is None
-    counts = datasets.truth(str(datasets.write(counted, QUESTIONS, tmp_path / "books")))
+    assert datasets.fact_exposure(str(none)) is None
+    counts = datasets.fact_exposure(
+        str(datasets.write_dataset(counted, QUESTIONS, tmp_path / "books"))
+    )
     assert counts["exposures"].to_dict() == {
         "author-0000": 812,
         "author-0002": 3,
@@ -93,12 +104,14 @@ def test_an_exposure_that_is_no_count_is_refused(tmp_path, count):
     with pytest.raises(
         UserError, match=r"Row 2 has the exposure .*: give a whole number, 0 or"
     ):
-        datasets.write(BOOKS.assign(exposure=[1, 2, count, 3]), QUESTIONS, tmp_path)
+        datasets.write_dataset(
+            BOOKS.assign(exposure=[1, 2, count, 3]), QUESTIONS, tmp_path
+        )
 
 
 @pytest.mark.parametrize("count", ["-1", "1.0", '"3"', "true", "1" + "0" * 30, "[1]"])
 def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
-    datasets.write(BOOKS, QUESTIONS, tmp_path)
+    datasets.write_dataset(BOOKS, QUESTIONS, tmp_path)
     path = tmp_path / "year.json"
     text = path.read_text(encoding="utf-8").replace(
         '"taxonomy"', f'"exposure": {count}, "taxonomy"'
@@ -143,14 +156,14 @@ def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
 )
 def test_what_cannot_be_a_data_set_is_refused(tmp_path, facts, questions, message):
     with pytest.raises(UserError, match=message):
-        datasets.write(facts, questions, tmp_path)
+        datasets.write_dataset(facts, questions, tmp_path)
 
 
 def test_a_table_as_pandas_reads_it_from_csv(tmp_path):
     """Years beside an empty cell are floats, and a list is a text."""
     told = pd.DataFrame({"subject": ["a", "b"], "object": [1685.0, 1813.0]})
     found = datasets.load(
-        datasets.write(
+        datasets.write_dataset(
             told.assign(distractors=["1 | 2", "3"]), {"y": ["[X]?"]}, tmp_path
         )
     )
@@ -159,6 +172,6 @@ def test_a_table_as_pandas_reads_it_from_csv(tmp_path):
 
 
 def test_other_data_are_not_mixed_with(tmp_path):
-    datasets.write(BOOKS, QUESTIONS, tmp_path)
+    datasets.write_dataset(BOOKS, QUESTIONS, tmp_path)
     with pytest.raises(UserError, match=r"holds year\.json: give a folder of its own"):
-        datasets.write(BOOKS.head(2), QUESTIONS, tmp_path)
+        datasets.write_dataset(BOOKS.head(2), QUESTIONS, tmp_path)

@@ -36,7 +36,7 @@ def write(folder, ending=".parquet", rows=ROWS):
     return folder
 
 
-@pytest.mark.parametrize("ending", facts_without_questions.ENDINGS)
+@pytest.mark.parametrize("ending", facts_without_questions.FILE_ENDINGS)
 def test_published_columns_become_facts(tmp_path, ending):
     facts = datasets.load(write(tmp_path, ending))
     assert facts["fact"].tolist()[:3] == [
@@ -52,20 +52,20 @@ def test_published_columns_become_facts(tmp_path, ending):
         ["star"],
         ["Lima", "Oslo"],
     ]
-    table = datasets.relations(tmp_path).set_index("relation")
+    table = datasets.relation_table(tmp_path).set_index("relation")
     assert table.loc["T50", ["label", "n_facts", "n_objects"]].tolist() == [
         "capital",
         2,
         1,
     ]
-    assert datasets.frames(tmp_path).empty
-    assert datasets.source(tmp_path)["name"] == "trex_mc"
-    assert len(datasets.source(tmp_path)["checksum"]) == 64
+    assert datasets.prompt_frames(tmp_path).empty
+    assert datasets.source_record(tmp_path)["name"] == "trex_mc"
+    assert len(datasets.source_record(tmp_path)["checksum"]) == 64
 
 
 def test_the_truth_is_appended_to_the_published_choices(tmp_path):
     facts = datasets.load(write(tmp_path), ["T7"])
-    found = lists.choices(facts, facts)
+    found = lists.draw_choices(facts, facts)
     assert found["T7-test-00000"] == ["star", "d'or", "planet"]
     assert found["T7-test-00001"] == ["star", "novel"]
 
@@ -126,12 +126,12 @@ def test_the_published_table_of_laureates(shared):
     assert not any("Red Cross" in name or name.endswith(" NA") for name in born.index)
     assert facts["object"].str.fullmatch(r"\d{4}").all()
     assert facts["relation"].unique().tolist() == ["P569"]
-    source = datasets.source(path)
+    source = datasets.source_record(path)
     assert source["checksum"] == SOURCES["nobel"].files["nobel.csv"]
     assert source["licence"] == "CC BY-SA 4.0"
-    parts = lists.split(facts)
+    parts = lists.divide_into_examples_and_tests(facts)
     assert parts["role"].value_counts().to_dict() == {"test": 890, "example": 100}
-    found = lists.choices(parts[parts["role"] == "test"].head(5), facts)
+    found = lists.draw_choices(parts[parts["role"] == "test"].head(5), facts)
     assert {len(options) for options in found.values()} == {100}
 
 
@@ -156,7 +156,7 @@ def test_years_alone_in_latin_1(tmp_path):
     assert facts[["subject", "object"]].to_numpy().tolist() == [
         ["Wilhelm Conrad Röntgen", "1845"]
     ]
-    assert datasets.source(path)["licence"] == ""
+    assert datasets.source_record(path)["licence"] == ""
 
 
 def test_a_table_without_years_is_refused(tmp_path):
@@ -172,8 +172,8 @@ def test_another_csv_is_not_taken_for_it(tmp_path):
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     assert (
-        facts_without_questions.recognised(path)
-        == facts_without_questions.recognised(tmp_path)
+        facts_without_questions.dataset_at_path(path)
+        == facts_without_questions.dataset_at_path(tmp_path)
         == ""
     )
 
@@ -184,8 +184,8 @@ def test_a_folder_with_one_table_is_read_and_with_two_refused(tmp_path):
     (tmp_path / "SOURCE.csv").write_text("file\nnobel.csv\n", encoding="utf-8")
     assert datasets.load(tmp_path)["object"].tolist() == ["1867"]
     assert (
-        datasets.source(tmp_path)["checksum"]
-        == datasets.source(tmp_path / "nobel.csv")["checksum"]
+        datasets.source_record(tmp_path)["checksum"]
+        == datasets.source_record(tmp_path / "nobel.csv")["checksum"]
     )
     (tmp_path / "nobel_v1.csv").write_text(table, encoding="utf-8")
     with pytest.raises(UserError, match=r"several tables, nobel\.csv, nobel_v1\.csv"):

@@ -59,7 +59,7 @@ def write(folder, name, *rows):
     ],
 )
 def test_every_form_is_read(tmp_path, name, content, answers, different):
-    table = seen_questions.read(write(tmp_path, name, content))
+    table = seen_questions.read_questions(write(tmp_path, name, content))
     assert table["answers"].tolist() == [answers]
     assert table["n_answers"].tolist() == [different]
     assert table["group"].tolist() == [name.partition(".")[0]]
@@ -71,7 +71,7 @@ def test_a_folder_is_read_whole_and_repeated_questions_once(tmp_path):
     write(folder, "a.jsonl", NQ, NQ)
     write(folder, "b.jsonl", NQ | {"question": "who read it"})
     write(folder, "SOURCE.md", "not a question file")
-    table = seen_questions.read(folder)
+    table = seen_questions.read_questions(folder)
     assert table["item"].tolist() == ["nq_open-00000", "nq_open-00001"]
 
 
@@ -79,15 +79,15 @@ def test_quotes_left_over_from_csv_are_undone(tmp_path):
     wrapped = '"Who wrote ""It""?"'
     quoting = '"It" was written by "whom"'
     rows = [FLASHRAG | {"question": text} for text in (wrapped, quoting)]
-    table = seen_questions.read(write(tmp_path, "t.jsonl", *rows))
+    table = seen_questions.read_questions(write(tmp_path, "t.jsonl", *rows))
     assert table["question"].tolist() == ['Who wrote "It"?', quoting]
 
 
 def test_sources_that_are_not_there(tmp_path):
     with pytest.raises(UserError, match="There is no question file or folder nowhere"):
-        seen_questions.read("nowhere")
+        seen_questions.read_questions("nowhere")
     with pytest.raises(UserError, match="holds no file ending in"):
-        seen_questions.read(tmp_path)
+        seen_questions.read_questions(tmp_path)
 
 
 def fetching(monkeypatch, tmp_path, content, asked):
@@ -104,14 +104,16 @@ def test_files_are_fetched_once_and_checked(monkeypatch, tmp_path):
     fetching(monkeypatch, tmp_path, content, asked)
     pinned = SOURCES["nq_open"]
     with pytest.raises(UserError, match="not the published file"):
-        seen_questions.read("nq_open")
+        seen_questions.read_questions("nq_open")
     right = hashlib.sha256(content).hexdigest()
     own = dataclasses.replace(pinned, files={"NQ-open.dev.jsonl": right})
     monkeypatch.setitem(SOURCES, "nq_open", own)
     asked.clear()
-    assert seen_questions.read("nq_open")["question"].tolist() == ["who wrote it"]
-    assert seen_questions.read("nq_open")["group"].tolist() == ["nq_open"]
-    told = seen_questions.about(["nq_open"])
+    assert seen_questions.read_questions("nq_open")["question"].tolist() == [
+        "who wrote it"
+    ]
+    assert seen_questions.read_questions("nq_open")["group"].tolist() == ["nq_open"]
+    told = seen_questions.question_source_record(["nq_open"])
     assert (told["checksum"], told["licence"]) == (right, "CC BY-SA 3.0")
     assert asked == [pinned.url]
 
@@ -123,7 +125,7 @@ def test_addresses_are_fetched_from_where_they_say(monkeypatch, tmp_path):
         "https://example.org/data/a.tsv?download=true",
         "https://example.org/b/a.tsv",
     ):
-        assert seen_questions.read(address)["group"].tolist() == ["a"]
+        assert seen_questions.read_questions(address)["group"].tolist() == ["a"]
         assert asked[-1] == address
 
 
@@ -140,7 +142,7 @@ CASES = yaml.safe_load(
 
 @pytest.mark.parametrize(("question", "changing"), CASES["changes"])
 def test_what_changes_with_time(question, changing):
-    assert seen_questions.changes([question]) == [changing]
+    assert seen_questions.answers_change_with_time([question]) == [changing]
 
 
 @pytest.mark.parametrize(("question", "answer", "kind"), CASES["types"])
@@ -149,14 +151,16 @@ def test_types_of_answers(question, answer, kind):
 
 
 def test_the_real_nq_open_file_is_the_pinned_one(shared):
-    found = user_cache.checksum([shared / "data" / "nq_open" / "NQ-open.dev.jsonl"])
+    found = user_cache.checksum_of_files(
+        [shared / "data" / "nq_open" / "NQ-open.dev.jsonl"]
+    )
     assert [found] == list(SOURCES["nq_open"].files.values())
 
 
 def test_a_judge_takes_the_place_of_the_rule(tmp_path):
     rows = [NQ | {"question": f"who wrote {i}", "answer": ["Ann"]} for i in range(10)]
     path = write(tmp_path, "own.jsonl", *rows)
-    asked, rest = seen_questions.seen_qa(
+    asked, rest = seen_questions.draw_seen_questions(
         [path], n=5, judge=lambda texts: ["3" in text for text in texts]
     )
     both = [*asked["question"], *rest["question"]]
@@ -177,8 +181,8 @@ def test_marks_alone_are_no_answer(tmp_path):
         NQ | {"question": f"who {i}", "answer": answer}
         for i, answer in enumerate(answers)
     ]
-    kept = seen_questions.factoid(
-        seen_questions.read(write(tmp_path, "own.jsonl", *rows))
+    kept = seen_questions.factoid_questions(
+        seen_questions.read_questions(write(tmp_path, "own.jsonl", *rows))
     )
     assert kept["question"].tolist() == ["who 2", "who 3", "who 5"]
 
@@ -186,8 +190,8 @@ def test_marks_alone_are_no_answer(tmp_path):
 def test_nothing_left_is_told(tmp_path):
     path = write(tmp_path, "own.jsonl", NQ | {"question": "why is it so"})
     with pytest.raises(UserError, match="fewer than two questions are left"):
-        seen_questions.seen_qa([path])
+        seen_questions.draw_seen_questions([path])
     with pytest.raises(UserError, match="No source"):
-        seen_questions.seen_qa([])
+        seen_questions.draw_seen_questions([])
     with pytest.raises(UserError, match="at least 1 question"):
-        seen_questions.seen_qa([path], n=0)
+        seen_questions.draw_seen_questions([path], n=0)

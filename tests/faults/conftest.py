@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-OUTCOMES = pytest.StashKey[dict]()
-ROW = "{:48} {:6} {}"
+FAULT_OUTCOMES = pytest.StashKey[dict]()
+ROW_FORMAT = "{:48} {:6} {}"
 
 
 def pytest_configure(config):
-    config.stash[OUTCOMES] = {}
+    config.stash[FAULT_OUTCOMES] = {}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -23,23 +23,25 @@ def pytest_runtest_makereport(item, call):
     report = yield
     marker = item.get_closest_marker("fault")
     if marker and (report.when == "call" or report.outcome != "passed"):
-        item.config.stash[OUTCOMES].setdefault(marker.args[0], []).append(report)
+        item.config.stash[FAULT_OUTCOMES].setdefault(marker.args[0], []).append(report)
     return report
 
 
 def pytest_terminal_summary(terminalreporter, config):
     """Print the table: each fault, how often it was tried, and whether all went well after it."""
-    outcomes = config.stash[OUTCOMES]
+    outcomes = config.stash[FAULT_OUTCOMES]
     if not outcomes:
         return
     terminalreporter.section("faults")
-    terminalreporter.line(ROW.format("fault", "tried", "survived"))
+    terminalreporter.line(ROW_FORMAT.format("fault", "tried", "survived"))
     for fault, reports in outcomes.items():
         told = [report for report in reports if report.outcome != "skipped"]
         good = sum(report.outcome == "passed" for report in told)
         reason = reports[0].longrepr[2] if not told else ""
         end = f"no: {good} of {len(told)}" if good < len(told) else "yes"
-        terminalreporter.line(ROW.format(fault, len(told), end if told else reason))
+        terminalreporter.line(
+            ROW_FORMAT.format(fault, len(told), end if told else reason)
+        )
 
 
 @pytest.fixture(scope="session")
@@ -63,17 +65,17 @@ def begin(processes):
     yield start
     for process in begun:
         if process.pid:
-            kill(process)
+            kill_process(process)
 
 
-def kill(process):
+def kill_process(process):
     """End a process as `kill -9` does."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGKILL)
     process.join()
 
 
-def wait_for(there, seconds=400):
+def wait_until(there, seconds=400):
     """Return once a condition holds."""
     until = time.monotonic() + seconds
     while not there():

@@ -39,25 +39,25 @@ PROBES = pd.DataFrame(
     ],
     columns=["item", "variant", "option", "prompt", "continuation", "correct"],
 )
-CHUNK = 4  # rows of one file of the cache
-PARAMETERS = """model = "tiny"  # a name
+CHUNK_ROWS_OF_TEST = 4  # rows of one file of the cache
+PARAMETERS_CELL = """model = "tiny"  # a name
 pause = 0.0  # seconds between two passes of the model
 run_dir = ""  # where the run's files go"""
-START = """from helpers import runs
+START_CELL = """from helpers import runs
 from tests.faults import work
 run = runs.start("monitor", dict(model=model), run_dir)"""
-SCORE = "answers = work.scored(run.cache, pause)"
-SAVE = """metrics = work.summed(answers)
+SCORE_CELL = "answers = work.scored(run.cache, pause)"
+SAVE_CELL = """metrics = work.summed(answers)
 folder = runs.save(run, answers=answers, metrics=metrics, **work.ABOUT)"""
-ABOUT = {"model": {"name": "tiny"}, "dataset": {"name": "none"}}
+MANIFEST_ENTRIES = {"model": {"name": "tiny"}, "dataset": {"name": "none"}}
 
 
-def template(folder: Path) -> Path:
+def write_chapter_template(folder: Path) -> Path:
     """Write a chapter that scores and saves, as folder/monitor.ipynb; return the folder."""
     cells = [
         new_markdown_cell("# A chapter"),
-        new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
-        *map(new_code_cell, (START, SCORE, SAVE)),
+        new_code_cell(PARAMETERS_CELL, metadata={"tags": ["parameters"]}),
+        *map(new_code_cell, (START_CELL, SCORE_CELL, SAVE_CELL)),
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     folder.mkdir(parents=True, exist_ok=True)
@@ -67,16 +67,16 @@ def template(folder: Path) -> Path:
 
 
 @cache
-def model():
+def tiny_model():
     """Return the tiny model that all processes share in kind."""
-    return tiny_models.language_model("llama")
+    return tiny_models.tiny_language_model("llama")
 
 
-def scored(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:
+def score_probes_slowly(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:
     """Score the probes a few at a time, with a pause after each pass."""
-    way = engine.Packed
-    engine.scorer(model())  # tried
-    trials = model().trials
+    way = engine.PackScorer
+    engine.scorer_of_model(tiny_model())  # tried
+    trials = tiny_model().trials
     passes, rows, length = way.score, caches.CHUNK_ROWS, trials.pack_length
 
     def slow(*arguments):
@@ -84,28 +84,30 @@ def scored(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:
             yield done
             time.sleep(pause)
 
-    way.score, caches.CHUNK_ROWS = slow, CHUNK
+    way.score, caches.CHUNK_ROWS = slow, CHUNK_ROWS_OF_TEST
     trials.pack_length = 9
     try:
-        return score(model(), PROBES, folder, progress=False)
+        return score(tiny_model(), PROBES, folder, progress=False)
     finally:
         way.score, caches.CHUNK_ROWS, trials.pack_length = passes, rows, length
 
 
-def score_into(folder: Path, pause: float = 0.0, out: Path | None = None) -> None:
+def write_scored_probes(
+    folder: Path, pause: float = 0.0, out: Path | None = None
+) -> None:
     """Score in a process of its own; write the answers, or the sentence of a mistake."""
     try:
-        table = scored(folder, pause)
+        table = score_probes_slowly(folder, pause)
         if out is not None:
-            out.write_bytes(as_bytes(table))
+            out.write_bytes(parquet_bytes(table))
     except UserError as error:
         (out or folder / "sentence").write_text(f"error: {error}")
         sys.exit(2)
 
 
-def run_chapter(templates: Path, folder: Path, *words: str) -> None:
+def run_chapter_and_exit(templates: Path, folder: Path, *words: str) -> None:
     """Run the chapter as ``make book`` does; a mistake ends in one sentence on stderr."""
-    os.environ["PYTHONPATH"] = str(runs.ROOT)
+    os.environ["PYTHONPATH"] = str(runs.PROJECT_FOLDER)
     where = ["--runs", str(folder), "--templates", str(templates)]
     sys.exit(
         commands.main(["run", "monitor", "--model", "tiny", *where, "--set", *words])
@@ -116,10 +118,10 @@ def save_tables(folder: Path, n: int) -> None:
     """Save tables of n rows."""
     run = runs.start("monitor", {"model": "tiny", "n": n}, folder)
     table = pd.DataFrame({"item": range(n), "n": n})
-    runs.save(run, answers=table, metrics=table, **ABOUT)
+    runs.save(run, answers=table, metrics=table, **MANIFEST_ENTRIES)
 
 
-def save_until(folder: Path, n: int, stop: str) -> None:
+def save_tables_and_stall(folder: Path, n: int, stop: str) -> None:
     """Save tables; wait for ever when half of one is written, or before one goes to its place."""
     rename, write = Path.replace, pd.DataFrame.to_parquet
 
@@ -139,7 +141,7 @@ def save_until(folder: Path, n: int, stop: str) -> None:
     save_tables(folder, n)
 
 
-def write_half(folder: Path) -> None:
+def score_until_half_cached(folder: Path) -> None:
     """Score, and wait for ever when half of the cache's second file is on the disk."""
     write, seen = Path.write_bytes, []
 
@@ -151,7 +153,7 @@ def write_half(folder: Path) -> None:
         return write(self, content)
 
     Path.write_bytes = half
-    scored(folder)
+    score_probes_slowly(folder)
 
 
 def _wait_to_be_killed(folder: Path) -> None:
@@ -159,11 +161,11 @@ def _wait_to_be_killed(folder: Path) -> None:
     time.sleep(600)
 
 
-def summed(answers: pd.DataFrame) -> pd.DataFrame:
+def answer_metrics(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the chapter's metrics: the log-probability of each answer."""
     return answers.assign(logprob=answers["logprobs"].map(sum))[["item", "logprob"]]
 
 
-def as_bytes(table: pd.DataFrame) -> bytes:
+def parquet_bytes(table: pd.DataFrame) -> bytes:
     """Return a table as the bytes of its file."""
     return table.to_parquet(index=False)

@@ -16,7 +16,7 @@ from book.tools import chapters
 from helpers import UserError, runs
 from helpers.probing import engine
 from tests.faults import fault_targets
-from tests.faults.conftest import kill, wait_for
+from tests.faults.conftest import kill_process, wait_until
 
 pytestmark = pytest.mark.slow
 fault = pytest.mark.fault
@@ -26,21 +26,21 @@ YEAR = 365 * 86400
 @pytest.fixture(scope="module")
 def undisturbed():
     """Return the answers of a run that nothing happens to."""
-    return fault_targets.as_bytes(fault_targets.scored(None))
+    return fault_targets.parquet_bytes(fault_targets.score_probes_slowly(None))
 
 
 @pytest.fixture
 def forwarded(monkeypatch):
     """Return the list of how many rows went through the model in each pass."""
-    engine.scorer(fault_targets.model())  # tried
-    rows, passes = [], engine.Packed.score
+    engine.scorer_of_model(fault_targets.tiny_model())  # tried
+    rows, passes = [], engine.PackScorer.score
 
     def counted(*arguments):
         for done in passes(*arguments):
             rows.append(len(done))
             yield done
 
-    monkeypatch.setattr(engine.Packed, "score", counted)
+    monkeypatch.setattr(engine.PackScorer, "score", counted)
     return rows
 
 
@@ -56,24 +56,32 @@ def files(folder, pattern="answers-*.parquet"):
 def test_killed_scoring_loses_the_chunk_in_flight(
     begin, forwarded, undisturbed, tmp_path
 ):
-    process = begin(fault_targets.score_into, tmp_path, 0.1)
-    wait_for(lambda: len(files(tmp_path)) >= 2)
-    kill(process)
+    process = begin(fault_targets.write_scored_probes, tmp_path, 0.1)
+    wait_until(lambda: len(files(tmp_path)) >= 2)
+    kill_process(process)
     kept = saved_rows(tmp_path)
-    assert 2 * fault_targets.CHUNK <= kept < len(fault_targets.PROBES)
-    assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
+    assert 2 * fault_targets.CHUNK_ROWS_OF_TEST <= kept < len(fault_targets.PROBES)
+    assert (
+        fault_targets.parquet_bytes(fault_targets.score_probes_slowly(tmp_path))
+        == undisturbed
+    )
     assert sum(forwarded) == len(fault_targets.PROBES) - kept
 
 
 @fault("kill -9 in the middle of writing the cache")
 def test_half_a_cache_file_is_no_answer(begin, forwarded, undisturbed, tmp_path):
-    process = begin(fault_targets.write_half, tmp_path)
-    wait_for((tmp_path / "ready").exists)
-    kill(process)
+    process = begin(fault_targets.score_until_half_cached, tmp_path)
+    wait_until((tmp_path / "ready").exists)
+    kill_process(process)
     assert len(files(tmp_path)) == 1
     assert len(files(tmp_path, "*.tmp")) == 1
-    assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
-    assert sum(forwarded) == len(fault_targets.PROBES) - fault_targets.CHUNK
+    assert (
+        fault_targets.parquet_bytes(fault_targets.score_probes_slowly(tmp_path))
+        == undisturbed
+    )
+    assert (
+        sum(forwarded) == len(fault_targets.PROBES) - fault_targets.CHUNK_ROWS_OF_TEST
+    )
 
 
 @fault("kill -9 in the middle of writing a run's tables")
@@ -83,32 +91,39 @@ def test_half_a_cache_file_is_no_answer(begin, forwarded, undisturbed, tmp_path)
 def test_new_tables_never_stand_beside_an_old_manifest(begin, tmp_path, stop):
     folder = tmp_path / "tiny" / "monitor"
     fault_targets.save_tables(folder, 3)
-    process = begin(fault_targets.save_until, folder, 5, stop)
-    wait_for((folder / "ready").exists)
-    kill(process)
+    process = begin(fault_targets.save_tables_and_stall, folder, 5, stop)
+    wait_until((folder / "ready").exists)
+    kill_process(process)
     found = runs.load(tmp_path)
     if stop == "half":  # nothing had been moved yet: the old run is whole
         assert found["parameters"][0]["n"] == 3
-        assert len(runs.answers(folder)) == len(runs.metrics(folder)) == 3
+        assert len(runs.load_answers(folder)) == len(runs.load_metrics(folder)) == 3
     else:
         assert found.empty
     fault_targets.save_tables(folder, 5)
     assert runs.load(tmp_path)["parameters"][0]["n"] == 5
-    assert set(runs.answers(folder)["n"]) == set(runs.metrics(folder)["n"]) == {5}
+    assert (
+        set(runs.load_answers(folder)["n"])
+        == set(runs.load_metrics(folder)["n"])
+        == {5}
+    )
 
 
 @fault("a cache file is cut, or a bit in it flips")
 @pytest.mark.parametrize("damage", ["cut", "flip"])
 def test_a_damaged_cache_file_is_noticed(forwarded, undisturbed, tmp_path, damage):
-    fault_targets.scored(tmp_path)
+    fault_targets.score_probes_slowly(tmp_path)
     file = files(tmp_path)[1]
     broken = bytearray(file.read_bytes())
     broken[len(broken) // 3] ^= 1
     file.write_bytes(broken if damage == "flip" else broken[: len(broken) // 2])
     forwarded.clear()
     with pytest.warns(UserWarning, match="computed again"):
-        assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
-    assert sum(forwarded) == fault_targets.CHUNK
+        assert (
+            fault_targets.parquet_bytes(fault_targets.score_probes_slowly(tmp_path))
+            == undisturbed
+        )
+    assert sum(forwarded) == fault_targets.CHUNK_ROWS_OF_TEST
 
 
 @fault("a bit flips in a run's table")
@@ -123,29 +138,38 @@ def test_a_damaged_table_is_refused(tmp_path):
         with pytest.raises(
             UserError, match=r"answers\.parquet is damaged .* run the chapter"
         ):
-            runs.answers(tmp_path)
+            runs.load_answers(tmp_path)
 
 
 @fault("two processes at once on one cache")
 def test_two_processes_share_a_cache(begin, forwarded, undisturbed, tmp_path):
     cache, outs = tmp_path / "cache", [tmp_path / "one", tmp_path / "two"]
-    both = [begin(fault_targets.score_into, cache, 0.02, out) for out in outs]
+    both = [begin(fault_targets.write_scored_probes, cache, 0.02, out) for out in outs]
     for process in both:
         process.join(400)
     assert [out.read_bytes() == undisturbed for out in outs] == [True, True]
     assert not files(cache, "*.corrupt")
     assert not files(cache, "*.tmp")
-    assert fault_targets.as_bytes(fault_targets.scored(cache)) == undisturbed
+    assert (
+        fault_targets.parquet_bytes(fault_targets.score_probes_slowly(cache))
+        == undisturbed
+    )
     assert not forwarded
 
 
 @fault("two processes at once write one cache file")
 def test_a_process_that_is_slow_to_write_is_overtaken(begin, undisturbed, tmp_path):
-    slow = begin(fault_targets.write_half, tmp_path)
-    wait_for((tmp_path / "ready").exists)
-    assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
-    kill(slow)
-    assert fault_targets.as_bytes(fault_targets.scored(tmp_path)) == undisturbed
+    slow = begin(fault_targets.score_until_half_cached, tmp_path)
+    wait_until((tmp_path / "ready").exists)
+    assert (
+        fault_targets.parquet_bytes(fault_targets.score_probes_slowly(tmp_path))
+        == undisturbed
+    )
+    kill_process(slow)
+    assert (
+        fault_targets.parquet_bytes(fault_targets.score_probes_slowly(tmp_path))
+        == undisturbed
+    )
     assert not files(tmp_path, "*.corrupt")
 
 
@@ -154,13 +178,16 @@ def test_a_full_disk_keeps_the_finished_chunks(disk, forwarded, undisturbed):
     place = disk("size=16k")
     (place / "filler").write_bytes(b"x" * 4096)
     with pytest.raises(UserError, match=r"No space left on device.*free space"):
-        fault_targets.scored(place)
+        fault_targets.score_probes_slowly(place)
     kept = saved_rows(place)
     assert 0 < kept < len(fault_targets.PROBES)
     assert not files(place, "*.tmp")
     forwarded.clear()
     disk("size=1m")
-    assert fault_targets.as_bytes(fault_targets.scored(place)) == undisturbed
+    assert (
+        fault_targets.parquet_bytes(fault_targets.score_probes_slowly(place))
+        == undisturbed
+    )
     assert sum(forwarded) == len(fault_targets.PROBES) - kept
 
 
@@ -170,16 +197,16 @@ def chapter(tmp_path_factory):
     run = runs.start(
         "monitor", {"model": "tiny"}, tmp_path_factory.mktemp("runs") / "m" / "c"
     )
-    answers = fault_targets.scored(run.cache)
+    answers = fault_targets.score_probes_slowly(run.cache)
     runs.save(
         run,
         answers=answers,
-        metrics=fault_targets.summed(answers),
-        **fault_targets.ABOUT,
+        metrics=fault_targets.answer_metrics(answers),
+        **fault_targets.MANIFEST_ENTRIES,
     )
-    return fault_targets.template(tmp_path_factory.mktemp("notebooks")), tables(
-        run.folder
-    )
+    return fault_targets.write_chapter_template(
+        tmp_path_factory.mktemp("notebooks")
+    ), tables(run.folder)
 
 
 def tables(folder):
@@ -192,27 +219,29 @@ def tables(folder):
 def test_a_killed_chapter_goes_on(begin, chapter, tmp_path):
     templates, expected = chapter
     folder = tmp_path / "tiny" / "monitor"
-    process = begin(fault_targets.run_chapter, templates, tmp_path, "pause=0.3")
-    wait_for(lambda: len(files(tmp_path / "tiny" / "cache")) >= 2)
-    kill(process)
+    process = begin(
+        fault_targets.run_chapter_and_exit, templates, tmp_path, "pause=0.3"
+    )
+    wait_until(lambda: len(files(tmp_path / "tiny" / "cache")) >= 2)
+    kill_process(process)
     assert not {"run.json", "notebook.ipynb", "answers.parquet"} & set(
         os.listdir(folder)
     )
     assert runs.load(tmp_path).empty
-    chapters.run("monitor", "tiny", {}, tmp_path, templates)
+    chapters.run_chapter("monitor", "tiny", {}, tmp_path, templates)
     assert tables(folder) == expected
 
 
 @fault("two runs at once of one chapter on one model")
 def test_a_second_run_is_refused_while_the_first_is_at_work(begin, chapter, tmp_path):
     templates, expected = chapter
-    first = begin(fault_targets.run_chapter, templates, tmp_path, "pause=0.1")
-    wait_for((tmp_path / "tiny" / "monitor" / "run.log").exists)
+    first = begin(fault_targets.run_chapter_and_exit, templates, tmp_path, "pause=0.1")
+    wait_until((tmp_path / "tiny" / "monitor" / "run.log").exists)
     time.sleep(0.2)
     with pytest.raises(
         UserError, match=r"Another run is at work in .*monitor: wait for it"
     ):
-        chapters.run("monitor", "tiny", {}, tmp_path, templates)
+        chapters.run_chapter("monitor", "tiny", {}, tmp_path, templates)
     first.join(400)
     assert first.exitcode == 0
     assert tables(tmp_path / "tiny" / "monitor") == expected
@@ -258,13 +287,18 @@ def test_a_clock_that_jumps_changes_no_number(
     run = runs.start("monitor", {"model": "tiny"}, tmp_path / "tiny" / "monitor")
     now = time.time
     monkeypatch.setattr(time, "time", lambda: now() + jump)
-    table = fault_targets.scored(run.cache)
+    table = fault_targets.score_probes_slowly(run.cache)
     for file in files(run.cache):  # what the jump leaves behind: files of another year
         os.utime(file, (now() + jump, now() + jump))
-    runs.save(run, answers=table, metrics=table[["item"]], **fault_targets.ABOUT)
-    assert fault_targets.as_bytes(table) == undisturbed
+    runs.save(
+        run, answers=table, metrics=table[["item"]], **fault_targets.MANIFEST_ENTRIES
+    )
+    assert fault_targets.parquet_bytes(table) == undisturbed
     assert 0 <= json.loads((run.folder / "run.json").read_text())["seconds"] < 60
     forwarded.clear()
     monkeypatch.undo()
-    assert fault_targets.as_bytes(fault_targets.scored(run.cache)) == undisturbed
+    assert (
+        fault_targets.parquet_bytes(fault_targets.score_probes_slowly(run.cache))
+        == undisturbed
+    )
     assert not forwarded

@@ -14,7 +14,7 @@ import pytest
 
 from helpers import UserError, models, probing
 from tests import stub_server, tiny_models
-from tests.probing.test_scoring import OPTIONS, PROMPTS, table
+from tests.probing.test_scoring import OPTIONS, PROMPTS, probe_table
 from tests.stub_server import StubServer
 
 pytestmark = pytest.mark.slow
@@ -31,21 +31,25 @@ class Fault:
 
 FAULTS = {
     "server answers slowly": Fault(
-        stub_server.slow(4), "did not answer within 2 seconds", ("SERVER_TIMEOUT", "2")
+        stub_server.delay_fault(4),
+        "did not answer within 2 seconds",
+        ("SERVER_TIMEOUT", "2"),
     ),
     "server: 429, too many requests": Fault(
-        stub_server.status(429, Retry_After=0.2), "answered with status 429"
+        stub_server.status_fault(429, Retry_After=0.2), "answered with status 429"
     ),
     "server: 500, its own error": Fault(
-        stub_server.status(500), "answered with status 500"
+        stub_server.status_fault(500), "answered with status 500"
     ),
-    "server cuts the connection": Fault(stub_server.cut, "cut the connection"),
+    "server cuts the connection": Fault(
+        stub_server.send_half_answer, "cut the connection"
+    ),
     "server: log-probabilities NaN": Fault(
-        stub_server.no_number,
+        stub_server.send_nan_logprobs,
         r"cannot be used, again and again \(a log-prob.* number: nan\)",
     ),
     "server answers on fewer tokens": Fault(
-        stub_server.fewer,
+        stub_server.send_fewer_tokens,
         r"cannot be used, again and again \(\d+ tokens read, where \d+ were",
     ),
 }
@@ -56,7 +60,7 @@ EACH = [pytest.param(name, marks=pytest.mark.fault(name)) for name in FAULTS]
 
 @pytest.fixture(scope="module")
 def lm():
-    return tiny_models.language_model("llama")
+    return tiny_models.tiny_language_model("llama")
 
 
 @pytest.fixture
@@ -68,7 +72,7 @@ def serve(lm, tmp_path, monkeypatch):
     return lambda **settings: StubServer(lm, tmp_path / "served", **settings)
 
 
-PROBES = table(PROMPTS, OPTIONS)
+PROBES = probe_table(PROMPTS, OPTIONS)
 
 
 def run(served, cache) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -123,7 +127,7 @@ def test_a_fault_that_lasts_is_one_sentence(serve, tmp_path, monkeypatch, name):
 
 @pytest.mark.fault("server killed in the middle")
 @pytest.mark.parametrize(
-    "last", [[], [stub_server.status(500)] * 2], ids=["at once", "after 500"]
+    "last", [[], [stub_server.status_fault(500)] * 2], ids=["at once", "after 500"]
 )
 def test_a_server_that_is_killed_and_started_again(serve, tmp_path, monkeypatch, last):
     cache = tmp_path / "cache"
@@ -132,8 +136,8 @@ def test_a_server_that_is_killed_and_started_again(serve, tmp_path, monkeypatch,
         served = models.load(stub.address)
         well = run(served, None)
         port = stub.port
-        stub.faults = deque([*[None] * 7, *last, stub_server.gone])
-        stub.faults.extend(repeat(stub_server.cut, 500))
+        stub.faults = deque([*[None] * 7, *last, stub_server.close_server])
+        stub.faults.extend(repeat(stub_server.send_half_answer, 500))
         with pytest.raises(UserError, match=r"cut the|cannot be reached") as told:
             run(served, cache)
         assert "ran out of memory, lower SERVER_IN_FLIGHT" in str(told.value)
@@ -153,7 +157,9 @@ def test_a_server_that_comes_back_in_time_is_waited_for(serve, tmp_path, monkeyp
     with serve() as stub:
         served = models.load(stub.address)
         well = run(served, None)
-        stub.faults = deque([None] * 2 + list(repeat(stub_server.status(503), 12)))
+        stub.faults = deque(
+            [None] * 2 + list(repeat(stub_server.status_fault(503), 12))
+        )
         same(run(served, tmp_path / "cache"), well)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tests import small_project
-from tests.faults.conftest import wait_for
+from tests.faults.conftest import wait_until
 
 pytestmark = pytest.mark.slow
 fault = pytest.mark.fault
@@ -18,7 +18,7 @@ SWEEP = ["sweep", "monitor", "--models", "./a", "--cores", "1", "--set"]
 
 @pytest.fixture
 def project(tmp_path):
-    return small_project.make(tmp_path / "the project", "a")
+    return small_project.copy_small_project(tmp_path / "the project", "a")
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def begin(project):
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         begun.append(
             subprocess.Popen(
-                small_project.command(*words),
+                small_project.book_tools_command(*words),
                 cwd=project,
-                env=small_project.environment(),
+                env=small_project.copy_environment(),
                 start_new_session=True,
                 **streams,
             )
@@ -53,8 +53,8 @@ def log(project):
 @fault("two sweeps at once in one folder")
 def test_a_second_sweep_is_refused(project, begin):
     first = begin(*SWEEP, "pause=5")
-    wait_for((project / "runs" / ".lock").exists)
-    second = small_project.call(project, *SWEEP, "pause=5")
+    wait_until((project / "runs" / ".lock").exists)
+    second = small_project.run_book_tools(project, *SWEEP, "pause=5")
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
     assert "Another sweep or make book is at work in" in second.stderr
@@ -66,10 +66,12 @@ def test_a_second_sweep_is_refused(project, begin):
 @fault("kill -9 of a sweep with all that it started")
 def test_a_killed_sweep_starts_again_without_ado(project, begin):
     first = begin(*SWEEP, "pause=600")
-    wait_for(lambda: log(project) and "Executing Cell 3" in log(project)[0].read_text())
+    wait_until(
+        lambda: log(project) and "Executing Cell 3" in log(project)[0].read_text()
+    )
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
-    again = small_project.call(project, *SWEEP, "pause=0")
+    again = small_project.run_book_tools(project, *SWEEP, "pause=0")
     assert again.returncode == 0
     assert again.stdout.splitlines()[-1] == "1 done (1 of them now), 0 failed, 0 left"
     table = pd.read_parquet(log(project)[0].with_name("answers.parquet"))
@@ -79,7 +81,9 @@ def test_a_killed_sweep_starts_again_without_ado(project, begin):
 @fault("kill -9 of a run in a sweep")
 def test_a_run_that_is_killed_is_told_apart(project, begin):
     first = begin(*SWEEP, "pause=600")
-    wait_for(lambda: log(project) and "Executing Cell 3" in log(project)[0].read_text())
+    wait_until(
+        lambda: log(project) and "Executing Cell 3" in log(project)[0].read_text()
+    )
     call = ["pgrep", "-s", str(first.pid), "-f", "book.tools run monitor --model ./a"]
     pids = subprocess.check_output(call, text=True).split()
     for pid in pids:

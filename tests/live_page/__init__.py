@@ -5,6 +5,17 @@
 """
 
 # ruff: noqa: F401
-from book.tools.live_model import MODEL, SCRIPTS, WAYS, Bundle, bundle, facts
+from book.tools.live_model import (
+    LIVE_MODEL,
+    LIVE_SCRIPTS_FOLDER,
+    WAYS_OF_ASKING,
+    ModelBundle,
+    facts_with_exposures,
+    model_bundle,
+)
 from tests.live_page.cases import Case
-from tests.live_page.page_questions import Question, answers, ask
+from tests.live_page.page_questions import (
+    Question,
+    object_probabilities,
+    prompt_and_choices,
+)

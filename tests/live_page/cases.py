@@ -13,15 +13,17 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from book.tools.live_model import MODEL, facts
-from notebooks.atlas.invented_names import Inventor
-from tests.live_page.page_questions import Question, shares
+from book.tools.live_model import LIVE_MODEL, facts_with_exposures
+from notebooks.atlas.invented_names import NameInventor
+from tests.live_page.page_questions import Question, probabilities_by_question
 
-MOST = 24  # candidates of a case
-MARGIN = 0.1  # of probability, from which a candidate shows the point
-KINDS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+MOST_CANDIDATES = 24  # candidates of a case
+CLEAR_MARGIN = 0.1  # of probability, from which a candidate shows the point
+CASE_KINDS = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+)
 
-Shares = Sequence[pd.Series]  # object to probability, one a question
+ProbabilitySeries = Sequence[pd.Series]  # object to probability, one a question
 
 
 @dataclass(frozen=True)
@@ -34,78 +36,93 @@ class Case:
     said: str
 
 
-def lead(probabilities: pd.Series, name: str) -> float:
+def lead_over_other_objects(probabilities: pd.Series, name: str) -> float:
     """Return by how much an object is likelier than each other one; negative if it is not.
 
-    >>> round(lead(pd.Series({"Peru": 0.2, "Chad": 0.5}), "Peru"), 2)
+    >>> round(lead_over_other_objects(pd.Series({"Peru": 0.2, "Chad": 0.5}), "Peru"), 2)
     -0.3
     """
     return float(probabilities[name] - probabilities.drop(name).max())
 
 
-def _risen(fact: pd.Series, found: Shares) -> float:
+def _risen(fact: pd.Series, found: ProbabilitySeries) -> float:
     """Return by how much the truth rose to the first place, from another."""
-    before, after = (lead(one, fact["object"]) for one in found)
+    before, after = (lead_over_other_objects(one, fact["object"]) for one in found)
     rise = float(found[1][fact["object"]] - found[0][fact["object"]])
     return rise if before < 0 < after else min(-before, after)
 
 
-def _moved(fact: pd.Series, found: Shares) -> float:
+def _moved(fact: pd.Series, found: ProbabilitySeries) -> float:
     """Return how firmly an option is chosen at first and another one then."""
     first = str(found[0].idxmax())
-    return min(lead(found[0], first), -lead(found[1], first))
+    return min(
+        lead_over_other_objects(found[0], first),
+        -lead_over_other_objects(found[1], first),
+    )
 
 
-def _less_likely(fact: pd.Series, found: Shares) -> float:
+def _less_likely(fact: pd.Series, found: ProbabilitySeries) -> float:
     """Return how firmly the truth leads at first, or how far it falls then, if that is less."""
     true = fact["object"]
-    return min(lead(found[0], true), found[0][true] - found[1][true])
+    return min(lead_over_other_objects(found[0], true), found[0][true] - found[1][true])
 
 
 MARGINS: dict[
-    str, Callable[[pd.Series, Shares], float]
+    str, Callable[[pd.Series, ProbabilitySeries], float]
 ] = {  # of the answers to a candidate
     "flipped": lambda fact, found: min(
-        map(lead, found, (fact["object"], fact["said"]))
+        map(lead_over_other_objects, found, (fact["object"], fact["said"]))
     ),
     "distracted": _less_likely,
-    "known": lambda fact, found: min(lead(one, fact["object"]) for one in found),
-    "false": lambda fact, found: lead(found[0], fact["false_object"]),
-    "never": lambda fact, found: -lead(found[0], fact["object"]),
-    "invented": lambda fact, found: lead(found[0], str(found[0].idxmax())),
+    "known": lambda fact, found: min(
+        lead_over_other_objects(one, fact["object"]) for one in found
+    ),
+    "false": lambda fact, found: lead_over_other_objects(
+        found[0], fact["false_object"]
+    ),
+    "never": lambda fact, found: -lead_over_other_objects(found[0], fact["object"]),
+    "invented": lambda fact, found: lead_over_other_objects(
+        found[0], str(found[0].idxmax())
+    ),
     "examples": _risen,
     "order": _moved,
-    "guess": lambda fact, found: lead(found[0], fact["object"]),
+    "guess": lambda fact, found: lead_over_other_objects(found[0], fact["object"]),
 }
 
 
-def candidates(name: str) -> pd.DataFrame:
+def case_candidates(name: str) -> pd.DataFrame:
     """Return what may show a point: relation and subject, and of a fact what is known of it."""
-    if query := KINDS[name].get("facts"):
-        rows = facts().query(query)[:MOST]
+    if query := CASE_KINDS[name].get("facts"):
+        rows = facts_with_exposures().query(query)[:MOST_CANDIDATES]
         return rows.assign(said=rows["distractors"].str[0])
-    names = Inventor(facts()).names("P17", MOST, np.random.default_rng(0))
+    names = NameInventor(facts_with_exposures()).names(
+        "P17", MOST_CANDIDATES, np.random.default_rng(0)
+    )
     return pd.DataFrame({"relation": "P17", "subject": names})
 
 
 @cache
-def case(name: str) -> Case:
+def clearest_case(name: str) -> Case:
     """Put all candidates of a point to the model and return the case that shows it best."""
-    kind, rows = KINDS[name], [row for _, row in candidates(name).iterrows()]
+    kind, rows = CASE_KINDS[name], [row for _, row in case_candidates(name).iterrows()]
     asked = [
         [Question(row["relation"], row["subject"], **{k: row.get(v, v) for k, v in one.items()})
          for one in kind["questions"]]
         for row in rows
     ]  # fmt: skip
-    told = iter(shares([question for questions in asked for question in questions]))
+    told = iter(
+        probabilities_by_question(
+            [question for questions in asked for question in questions]
+        )
+    )
     found = [[next(told) for _ in questions] for questions in asked]
     margins = np.array([MARGINS[name](*pair) for pair in zip(rows, found, strict=True)])
-    best, count = int(margins.argmax()), int((margins >= MARGIN).sum())
+    best, count = int(margins.argmax()), int((margins >= CLEAR_MARGIN).sum())
     tried, point = f"{len(rows)} {kind['among']}", kind["point"]
-    said = f"None of {tried} shows clearly that {MODEL} {point}. {rows[best]['subject']} comes"
+    said = f"None of {tried} shows clearly that {LIVE_MODEL} {point}. {rows[best]['subject']} comes"
     said += " nearest."
     if count:
-        said = f"With {count} of {tried}, {MODEL} {point} (by a margin of {MARGIN} or more in"
+        said = f"With {count} of {tried}, {LIVE_MODEL} {point} (by a margin of {CLEAR_MARGIN} or more in"
         said += f" probability); the clearest is {rows[best]['subject']}."
     *before, last = asked[best]
     return Case(kind["label"], last, before[0] if before else None, said)

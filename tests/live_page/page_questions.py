@@ -15,7 +15,13 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from book.tools.live_model import IN_CONTEXT, MODEL, N_OPTIONS, WAYS, facts
+from book.tools.live_model import (
+    LIVE_MODEL,
+    N_OPTIONS,
+    WAYS_OF_ASKING,
+    WAYS_WITH_CONTEXT,
+    facts_with_exposures,
+)
 from helpers import datasets
 from helpers.prompts import frames, lists
 
@@ -39,33 +45,33 @@ class Question:
 
 
 @cache
-def of(relation: str) -> pd.DataFrame:
+def facts_of_relation(relation: str) -> pd.DataFrame:
     """Return the facts of a relation, in their order; none of one that is unknown."""
-    return facts()[facts()["relation"] == relation]
+    return facts_with_exposures()[facts_with_exposures()["relation"] == relation]
 
 
 @cache
 def _frames(relation: str, kind: str) -> dict[int, str]:
-    table = datasets.frames("atlas", [relation]).query("kind == @kind")
+    table = datasets.prompt_frames("atlas", [relation]).query("kind == @kind")
     return dict(zip(table["frame"], table["template"]))
 
 
-def about(relation: str, subject: str) -> pd.DataFrame:
+def facts_about_subject(relation: str, subject: str) -> pd.DataFrame:
     """Return the facts of a relation about a subject, in whatever case and accents it is written.
 
-    >>> about("P1376", "brasilia")["subject"].tolist()
+    >>> facts_about_subject("P1376", "brasilia")["subject"].tolist()
     ['Brasília']
     """
-    rows = of(relation)
+    rows = facts_of_relation(relation)
     exact = rows[rows["subject"] == subject]
     return (
         exact
         if len(exact)
-        else rows[rows["subject"].map(folded) == folded(subject)][:1]
+        else rows[rows["subject"].map(folded_name) == folded_name(subject)][:1]
     )
 
 
-def folded(name: str) -> str:
+def folded_name(name: str) -> str:
     """Return a name without case, accents and outer space."""
     letters = unicodedata.normalize("NFD", name.strip().lower())
     return "".join(
@@ -73,35 +79,37 @@ def folded(name: str) -> str:
     )
 
 
-def ask(asked: Question) -> tuple[str, list[str], list[str]]:
+def prompt_and_choices(asked: Question) -> tuple[str, list[str], list[str]]:
     r"""Return the prompt, the objects to choose from, and each object as it follows the prompt.
 
-    >>> ask(Question("P17", "Lyon", context="Peru"))[0]
+    >>> prompt_and_choices(Question("P17", "Lyon", context="Peru"))[0]
     'Peru. Which country is Lyon in?'
-    >>> prompt, objects, continuations = ask(Question("P30", "Peru", way="options"))
+    >>> prompt, objects, continuations = prompt_and_choices(Question("P30", "Peru", way="options"))
     >>> prompt.splitlines()[0], len(objects), continuations[0] == f" {objects[0]}"
     ('QUESTION: Which continent is Peru on?', 5, True)
     """
-    of_relation = of(asked.relation)
+    of_relation = facts_of_relation(asked.relation)
     objects = sorted(set(of_relation["object"]))
     if asked.way == "list":
         prompt, space = _list(asked, of_relation)
         return prompt, objects, [f"{space}{name}" for name in objects]
-    _, _, wrap, joint = WAYS[asked.way]
-    objects = options(asked, of_relation) if asked.way == "options" else objects
+    _, _, wrap, joint = WAYS_OF_ASKING[asked.way]
+    objects = (
+        question_options(asked, of_relation) if asked.way == "options" else objects
+    )
     put = {"Q": _framed(asked), "O": joint.join(objects)}
     prompt = re.sub(r"\[([QO])\]", lambda slot: put[slot[1]], wrap)
     return prompt, objects, [f" {name}" for name in objects]
 
 
-def options(asked: Question, of_relation: pd.DataFrame) -> list[str]:
+def question_options(asked: Question, of_relation: pd.DataFrame) -> list[str]:
     """Return the options of a question: the truth, what was told falsely, and others.
 
     The others are spread evenly over the relation's objects, beginning at a place that
     the subject's letters decide. All stand in alphabetic order, turned by `turn`.
     """
     objects = sorted(set(of_relation["object"]))
-    of_subject = about(asked.relation, asked.subject)
+    of_subject = facts_about_subject(asked.relation, asked.subject)
     first = [*of_subject["object"], *filter(None, of_subject["false_object"])]
     others = [name for name in objects if name not in first]
     missing = min(N_OPTIONS - len(first), len(others))
@@ -110,10 +118,10 @@ def options(asked: Question, of_relation: pd.DataFrame) -> list[str]:
     return list(np.roll(sorted(first), -asked.turn))
 
 
-def answers(asked: Question) -> pd.DataFrame:
+def object_probabilities(asked: Question) -> pd.DataFrame:
     """Return the probability of each object, the likeliest first, with what is true of it."""
-    (found,) = shares([asked])
-    known = about(asked.relation, asked.subject)
+    (found,) = probabilities_by_question([asked])
+    known = facts_about_subject(asked.relation, asked.subject)
     told = dict.fromkeys(known["false_object"], "false") | dict.fromkeys(
         known["object"], "true"
     )
@@ -122,11 +130,11 @@ def answers(asked: Question) -> pd.DataFrame:
     return table.sort_values("probability", ascending=False, ignore_index=True)
 
 
-def shares(asked: Sequence[Question]) -> list[pd.Series]:
+def probabilities_by_question(asked: Sequence[Question]) -> list[pd.Series]:
     """Return for each question the probability of each object."""
     from helpers import probing
 
-    put = [ask(one) for one in asked]
+    put = [prompt_and_choices(one) for one in asked]
     rows = [
         (item, option, prompt, continuation)
         for item, (prompt, _, continuations) in enumerate(put)
@@ -144,12 +152,12 @@ def shares(asked: Sequence[Question]) -> list[pd.Series]:
 def _model() -> object:
     from helpers import models
 
-    return models.load(MODEL, device="cpu")
+    return models.load(LIVE_MODEL, device="cpu")
 
 
 def _framed(asked: Question) -> str:
     """Return the question or sentence, after its context."""
-    kind = WAYS[asked.way][1]
+    kind = WAYS_OF_ASKING[asked.way][1]
     template = _frames(asked.relation, kind)[asked.frame]
     fact = {
         "fact": "",
@@ -158,8 +166,8 @@ def _framed(asked: Question) -> str:
         "object": asked.context,
     }
     frame = {"relation": "", "kind": kind, "frame": 0, "template": template}
-    said = "right" if asked.context and asked.way in IN_CONTEXT else "none"
-    probes = frames.questions(
+    said = "right" if asked.context and asked.way in WAYS_WITH_CONTEXT else "none"
+    probes = frames.question_probes(
         pd.DataFrame([fact]), pd.DataFrame([frame]), kind, (said,)
     )
     return probes["prompt"].item()
@@ -174,5 +182,5 @@ def _list(asked: Question, of_relation: pd.DataFrame) -> tuple[str, str]:
         asked.turn * asked.examples % len(usable)
     )  # as a wheel turns, so that none runs out
     turned = pd.concat([usable[begin:], usable[:begin]])[: asked.examples]
-    subject, space = lists.opened(asked.subject, asked.separator)
-    return lists.listing(turned, asked.separator) + subject, space
+    subject, space = lists.open_pair_and_space(asked.subject, asked.separator)
+    return lists.example_list_text(turned, asked.separator) + subject, space

@@ -48,14 +48,18 @@ def test_rules_beside_each_other():
     table = labels.add_columns(
         pd.DataFrame(rows, columns=["item", "relation", "variant", "text", "object"])
     )
-    found = accuracy.by_rule(table, pd.Series({"a": True, "b": True}))
+    found = accuracy.accuracy_and_coverage_by_rule(
+        table, pd.Series({"a": True, "b": True})
+    )
     assert found["accuracy"].tolist() == pytest.approx([2 / 6, 3 / 6, 4 / 6])
     assert found["coverage"].tolist() == [0.5, 0.5, 1.0]
-    split = accuracy.by_rule(table, pd.Series({"a": False, "b": True}))
+    split = accuracy.accuracy_and_coverage_by_rule(
+        table, pd.Series({"a": False, "b": True})
+    )
     assert split["coverage"].tolist() == [0.0, 0.0, 0.5]
     control = table[(table["context"] == "none") & (table["frame"] == 0)]
     control = control.assign(variant="unrelated0", context="unrelated", text="Rome")
-    more = accuracy.by_rule(
+    more = accuracy.accuracy_and_coverage_by_rule(
         pd.concat([table, control]), pd.Series({"a": True, "b": True})
     )
     pd.testing.assert_frame_equal(more, found)  # they are not the paper's prompts
@@ -75,15 +79,17 @@ def test_echoes_are_the_word_before():
         },
         index=[7, 7, 8, 9, 9],
     )
-    assert accuracy.mark_echoes(texts, facts)["right"].tolist() == [
+    assert accuracy.mark_echoed_wrong_words(texts, facts)["right"].tolist() == [
         True,
         True,
         False,
         False,
     ]
-    loose = accuracy.mark_echoes(texts, facts, "starts_with")
+    loose = accuracy.mark_echoed_wrong_words(texts, facts, "starts_with")
     assert loose["right"].tolist() == [True, True, False, True]
-    shares = accuracy.by_fact(loose, prompt="context").set_index("item")["wrong"]
+    shares = accuracy.marks_by_fact_and_prompt(loose, prompt="context").set_index(
+        "item"
+    )["wrong"]
     assert shares.to_dict() == {"a": 1, "b": pytest.approx(2 / 3)}
 
 
@@ -116,7 +122,7 @@ def test_choices_take_the_largest_sum_and_ties_are_wrong(checks):
 def test_distractors_are_averaged_before_facts(checks):
     more = checks[checks["context_index"] == 1].assign(item="b")
     marked = accuracy.mark_choices(pd.concat([checks, more]))
-    found = accuracy.by_prompt(marked).set_index("context")
+    found = accuracy.accuracy_by_prompt(marked).set_index("context")
     assert found.loc["right", "accuracy"] == 0.5
     assert found.loc["wrong", "accuracy"] == (0.5 + 1) / 2
     assert found["n"].tolist() == [2, 2]
@@ -129,34 +135,34 @@ def test_marks_spread_to_one_row_a_fact_and_one_column_a_prompt():
         for v, right in marks.items()
         for i, r in zip("abc", right)
     ]
-    wide = accuracy.by_fact(
+    wide = accuracy.marks_by_fact_and_prompt(
         pd.DataFrame(rows, columns=["item", "relation", "variant", "right"])
     )
     assert wide.to_dict("list") == {"item": [*"abc"], "relation": ["P17"] * 3, **marks}
     with pytest.raises(ValueError, match="median"):
-        accuracy.over_prompts(np.ones((2, 2)), "median")
+        accuracy.accuracy_over_prompts(np.ones((2, 2)), "median")
 
 
 def test_a_prompt_that_a_relation_lacks_is_left_out_without_warning():
     values = np.array([[1.0, 0.0, np.nan], [1.0, 1.0, np.nan]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert accuracy.over_prompts(values, "average") == 0.75
-        assert accuracy.over_prompts(values, "maximum") == 1
-        assert accuracy.over_prompts(values, "minimum") == 0.5
-        assert accuracy.over_prompts(values, "deviation") == pytest.approx(
+        assert accuracy.accuracy_over_prompts(values, "average") == 0.75
+        assert accuracy.accuracy_over_prompts(values, "maximum") == 1
+        assert accuracy.accuracy_over_prompts(values, "minimum") == 0.5
+        assert accuracy.accuracy_over_prompts(values, "deviation") == pytest.approx(
             math.sqrt(1 / 8)
         )
-        assert np.isnan(accuracy.over_prompts(values[:, 2:], "average"))
-        assert np.isnan(accuracy.over_prompts(values[:, :1], "deviation"))
+        assert np.isnan(accuracy.accuracy_over_prompts(values[:, 2:], "average"))
+        assert np.isnan(accuracy.accuracy_over_prompts(values[:, :1], "deviation"))
 
 
 def test_many_samples_at_once_give_what_one_gives():
     values = np.random.default_rng(0).integers(0, 2, (4, 9, 5)).astype(float)
     for how in ("average", "maximum", "minimum", "base", "deviation"):
-        together = accuracy.over_prompts(values, how)
+        together = accuracy.accuracy_over_prompts(values, how)
         np.testing.assert_allclose(
-            together, [accuracy.over_prompts(v, how) for v in values]
+            together, [accuracy.accuracy_over_prompts(v, how) for v in values]
         )
 
 
@@ -172,19 +178,19 @@ def test_the_grid_of_frames_and_wrong_words_by_hand():
         {"relation": "P17", "kind": "qa", "frame": [0, 1, 2]}
         | {"template": ["Where is [X]?", "[X] is where?", "Whose is [X]?"]}
     )
-    asked = prompts.questions(facts, frames, contexts=("wrong",))
+    asked = prompts.question_probes(facts, frames, contexts=("wrong",))
     assert len(asked) == 2 * 3 * 2  # facts, R frames, M wrong words
     # Lyon is right but in the last frame, Oslo after the first word alone.
     said = np.where(
         asked["item"].eq("a"), asked["frame"] < 2, asked["context_index"] == 0
     )
     texts = asked.assign(text=np.where(said, asked["object"], "Rome"))
-    values = accuracy.by_fact(accuracy.mark_texts(texts)).iloc[:, 2:]
+    values = accuracy.marks_by_fact_and_prompt(accuracy.mark_texts(texts)).iloc[:, 2:]
     # In the order qa0+wrong0, qa0+wrong1, qa1+wrong0, ...: the share of two facts
     # answered rightly.
-    assert accuracy.prompt_rates(values).tolist() == [1, 0.5, 1, 0.5, 0.5, 0]
+    assert accuracy.prompt_accuracies(values).tolist() == [1, 0.5, 1, 0.5, 0.5, 0]
     reduced = {
-        how: float(accuracy.over_prompts(values, how))
+        how: float(accuracy.accuracy_over_prompts(values, how))
         for how in ("average", "deviation")
     }
     assert reduced["average"] == pytest.approx(3.5 / 6)
@@ -222,10 +228,14 @@ def test_reductions_are_those_of_loops(values):
         "deviation": np.std(rates, ddof=1) if len(rates) > 1 else np.nan,
     }
     for how, value in expected.items():
-        assert accuracy.over_prompts(values, how) == pytest.approx(value, nan_ok=True)
-    assert accuracy.held_out_gaps(values) == pytest.approx(gaps(values), nan_ok=True)
+        assert accuracy.accuracy_over_prompts(values, how) == pytest.approx(
+            value, nan_ok=True
+        )
+    assert accuracy.held_out_prompt_gaps(values) == pytest.approx(
+        gaps(values), nan_ok=True
+    )
 
 
 def test_a_prompt_that_facts_lack_is_neither_best_nor_worst():
     values = np.array([[1.0, np.nan, 0.0]] * 4)
-    assert accuracy.held_out_gaps(values).tolist() == [1.0] * 4
+    assert accuracy.held_out_prompt_gaps(values).tolist() == [1.0] * 4

@@ -44,7 +44,7 @@ def test_each_rule_can_choose_another_option(rule, option):
     table = answers(
         [[-1.0], [-0.6, -1.0], [-0.9, -0.9]], [" ab", " abcd", " abcdef ghijk"]
     )
-    found = choices.choose(table, rule)
+    found = choices.chosen_options(table, rule)
     assert found["option"].tolist() == [option]
     assert found["right"].tolist() == [option == 0]
     assert found["logprob"].tolist() == pytest.approx([[-1.0, -0.8, -0.9][option]])
@@ -57,7 +57,7 @@ def test_each_item_and_variant_gets_one_row_in_order_of_appearance():
         )
         for item, variant in (("b", "v1"), ("a", "v1"), ("b", "v0"))
     ]
-    found = choices.choose(pd.concat(parts))
+    found = choices.chosen_options(pd.concat(parts))
     expected = [["b", "v1"], ["a", "v1"], ["b", "v0"]]
     assert found[["item", "variant"]].to_numpy().tolist() == expected
     assert found["kept"].tolist() == ["b", "a", "b"]
@@ -76,18 +76,18 @@ def test_the_best_is_chosen_and_of_equals_the_first_wrong_one(
     best = [n for n, value in enumerate(logprobs) if value == max(logprobs)]
     rows = list(range(len(table)))
     random.shuffle(rows)
-    found = choices.choose(table.iloc[rows])
+    found = choices.chosen_options(table.iloc[rows])
     assert found["option"].item() == min(best, key=lambda n: (n == correct, n))
     assert found["right"].item() == (best == [correct])
 
 
 def test_choices_spread_to_one_row_an_item_in_their_order():
     chosen = made([[1, 2], [0, 0]], [0, 0]).iloc[::-1]
-    assert choices.spread(chosen).to_dict("index") == {
+    assert choices.choices_by_variation(chosen).to_dict("index") == {
         "i1": {0: 0, 1: 0},
         "i0": {0: 1, 1: 2},
     }
-    assert list(choices.spread(chosen).index) == ["i1", "i0"]
+    assert list(choices.choices_by_variation(chosen).index) == ["i1", "i0"]
 
 
 def test_scores_of_items_by_hand():
@@ -112,7 +112,7 @@ def test_scores_of_items_by_hand():
     confidence = (np.exp(-1) + np.exp(-2) + np.exp(-3)) / 3
     assert found["confidence"].tolist() == pytest.approx([confidence] * 4)
     assert found["entropy"].tolist() == pytest.approx([0.918296, 0, 0.918296, 0])
-    assert choices.cells(found).tolist() == [
+    assert choices.multiplicity_cells(found).tolist() == [
         "sensitive correct",
         "agnostic wrong",
         "sensitive wrong",
@@ -124,12 +124,12 @@ def test_cells_follow_the_default_prompt_as_in_the_paper_or_the_majority():
     found = choices.item_scores(
         made([[0, 1, 1, 2], [1, 0, 0, 0], [0, 0, 1, 1]], [0, 0, 0])
     )
-    assert choices.cells(found).str.split().str[1].tolist() == [
+    assert choices.multiplicity_cells(found).str.split().str[1].tolist() == [
         "correct",
         "wrong",
         "correct",
     ]
-    by_majority = choices.cells(found, "majority").str.split().str[1]
+    by_majority = choices.multiplicity_cells(found, "majority").str.split().str[1]
     assert by_majority.tolist() == [
         "wrong",
         "correct",
@@ -138,13 +138,13 @@ def test_cells_follow_the_default_prompt_as_in_the_paper_or_the_majority():
     with pytest.raises(
         UserError, match="correct_by is majority or default, not 'mode'"
     ):
-        choices.cells(found, "mode")
+        choices.multiplicity_cells(found, "mode")
 
 
 def test_halves_take_classes_from_even_prompts_and_uncertainty_from_odd_ones():
     chosen = made([[0, 1, 0, 2], [0, 1, 1, 1]], [0, 1])
     chosen["logprob"] = [-1.0, -2.0, -1.0, -2.0] * 2
-    found = choices.halves(chosen)
+    found = choices.scores_on_even_and_odd_prompts(chosen)
     assert found["class"].tolist() == ["factuality", "randomness"]
     assert found["entropy"].tolist() == [1, 0]
     assert found["logprob"].tolist() == [-2, -2]
@@ -153,7 +153,7 @@ def test_halves_take_classes_from_even_prompts_and_uncertainty_from_odd_ones():
 
 
 def test_fewer_than_four_prompts_have_no_halves():
-    found = choices.halves(made([[0, 0, 1]], [0]))
+    found = choices.scores_on_even_and_odd_prompts(made([[0, 0, 1]], [0]))
     assert found.empty
     assert {"class", "entropy", "logprob"} <= set(found)
 
@@ -170,24 +170,28 @@ def test_tau_and_replacement_reach_the_classes():
 TWO = answers([[-1.0]] * 2)
 REFUSED = [
     (
-        choices.choose,
+        choices.chosen_options,
         (answers([[-1.0]]),),
         "Item a has one option only: give at least two",
     ),
     (
-        choices.choose,
+        choices.chosen_options,
         (answers([[-1.0]] * 2, correct=5),),
         "Item a needs exactly one correct opt",
     ),
     (
-        choices.choose,
+        choices.chosen_options,
         (TWO.assign(correct=True),),
         "Item a needs exactly one correct option",
     ),
-    (choices.choose, (TWO.drop(columns="logprobs"),), "logprobs"),
-    (choices.choose, (TWO, "best"), 'mean, sum, per_character; "best" is none of them'),
+    (choices.chosen_options, (TWO.drop(columns="logprobs"),), "logprobs"),
     (
-        choices.spread,
+        choices.chosen_options,
+        (TWO, "best"),
+        'mean, sum, per_character; "best" is none of them',
+    ),
+    (
+        choices.choices_by_variation,
         (made([[1, 2], [0, 0]], [0, 0]).iloc[:-1],),
         "Item i1 lacks some of the var",
     ),

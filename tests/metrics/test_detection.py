@@ -27,15 +27,15 @@ def pairs(rows):
 def test_the_area_is_the_share_of_pairs_in_order(rows, others):
     values = np.array(rows, dtype=float)
     unlabelled = np.array([[score, np.nan] for score in others]).reshape(-1, 2)
-    found = roc_curve.area(np.vstack([unlabelled, values]))
+    found = roc_curve.area_under_roc_curve(np.vstack([unlabelled, values]))
     assert found == pytest.approx(pairs(rows))
     assert found == pytest.approx(roc_auc_score(values[:, 1], values[:, 0]))
 
 
 def test_many_samples_at_once_are_as_one_by_one():
     values = np.random.default_rng(0).integers(0, 4, (5, 12, 2)) % [4, 2]
-    each = [float(roc_curve.area(sample)) for sample in values]
-    assert roc_curve.area(values) == pytest.approx(each, nan_ok=True)
+    each = [float(roc_curve.area_under_roc_curve(sample)) for sample in values]
+    assert roc_curve.area_under_roc_curve(values) == pytest.approx(each, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,9 @@ def test_many_samples_at_once_are_as_one_by_one():
 def test_one_group_alone_has_no_area_and_a_score_that_never_changes_is_a_coin(
     rows, area
 ):
-    assert roc_curve.area(np.array(rows)) == pytest.approx(area, nan_ok=True)
+    assert roc_curve.area_under_roc_curve(np.array(rows)) == pytest.approx(
+        area, nan_ok=True
+    )
 
 
 def within(areas, n, m, wider=1.0):
@@ -70,7 +72,7 @@ def test_the_bounds_are_the_areas_that_are_not_rejected(n, m, share):
         np.round(share * n * m) / (n * m),
         np.array([1] * n + [0] * m)[:, None],
     )
-    found = roc_curve.bounds(np.array(area), np.full(9, area), label)
+    found = roc_curve.newcombe_bounds_of_area(np.array(area), np.full(9, area), label)
     assert found == pytest.approx(within(area, n, m), abs=2e-6)
     assert 0 <= found[0] <= area <= found[1] <= 1
 
@@ -78,21 +80,25 @@ def test_the_bounds_are_the_areas_that_are_not_rejected(n, m, share):
 def test_resamples_that_spread_more_widen_the_bounds():
     label, draws = np.array([1] * 20 + [0] * 20)[:, None], np.array([0.5, 0.9] * 50)
     usual = 0.7 * 0.3 * (1 + 19 * (0.3 / 1.3 + 0.7 / 1.7)) / 400
-    found = roc_curve.bounds(np.array(0.7), draws, label)
+    found = roc_curve.newcombe_bounds_of_area(np.array(0.7), draws, label)
     assert found == pytest.approx(within(0.7, 20, 20, 0.04 / usual), abs=2e-6)
 
 
 def test_several_areas_at_once_and_one_that_is_none():
     label, areas = np.array([1, 1, 0])[:, None], np.array([0.5, np.nan, 1.0])
-    low, high = roc_curve.bounds(areas, np.tile(areas, (9, 1)), label)
+    low, high = roc_curve.newcombe_bounds_of_area(areas, np.tile(areas, (9, 1)), label)
     assert np.isnan([low[1], high[1]]).all()
     assert [low[2], high[2]] == pytest.approx(within(1.0, 2, 1), abs=2e-6)
-    assert np.isnan(roc_curve.bounds(areas, np.tile(areas, (9, 1)), label[:2])).all()
+    assert np.isnan(
+        roc_curve.newcombe_bounds_of_area(areas, np.tile(areas, (9, 1)), label[:2])
+    ).all()
 
 
 def test_a_bootstrap_of_areas_has_these_bounds():
     rows = np.array([[3.0, 1], [2.0, 1], [1.0, 0], [0.0, 0]] * 5)
-    found = stats.bootstrap(rows, roc_curve.area, rows[:, 1], n_resamples=50)
+    found = stats.bootstrap(
+        rows, roc_curve.area_under_roc_curve, rows[:, 1], n_resamples=50
+    )
     assert found[:3] == pytest.approx((1, *within(1.0, 10, 10)), abs=2e-6)
 
 
@@ -125,12 +131,16 @@ def test_areas_near_one_are_covered(kind, area, sizes):
         scores = np.round(10 * ndtr(scores)) if kind == "rounded" else scores
         return np.column_stack([scores, np.repeat([1.0, 0.0], (n, m))])
 
-    truth = roc_curve.area(sample(200_000, 200_000)) if kind == "rounded" else area
+    truth = (
+        roc_curve.area_under_roc_curve(sample(200_000, 200_000))
+        if kind == "rounded"
+        else area
+    )
     covered = []
     for seed in range(sets):
         rows = sample(*sizes)
         found = stats.bootstrap(
-            rows, roc_curve.area, rows[:, 1], n_resamples=100, seed=seed
+            rows, roc_curve.area_under_roc_curve, rows[:, 1], n_resamples=100, seed=seed
         )
         covered.append(found.low <= truth <= found.high)
     assert np.mean(covered) >= 0.93 - 2 * np.sqrt(0.05 * 0.95 / sets)

@@ -24,7 +24,7 @@ OFF = {
 }
 
 row = st.tuples(
-    st.booleans(), st.sampled_from(kb.LABELS), st.integers(0, 20) | st.none()
+    st.booleans(), st.sampled_from(kb.RESPONSE_LABELS), st.integers(0, 20) | st.none()
 ).filter(lambda r: r[0] or r[1] != "correct")
 
 
@@ -82,14 +82,18 @@ def by_hand(rows):
 @given(st.lists(row, max_size=25))
 def test_measures_are_those_counted_by_hand(rows):
     expected = [np.nan if value is None else float(value) for value in by_hand(rows)]
-    np.testing.assert_allclose(kb.scores(table(rows)).to_numpy(), expected, atol=1e-12)
-    found = kb.statistic(kb.indicators(table(rows)))
+    np.testing.assert_allclose(
+        kb.measures_of_responses(table(rows)).to_numpy(), expected, atol=1e-12
+    )
+    found = kb.measures_of_indicators(kb.response_indicators(table(rows)))
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_table_11_follows_from_tables_9_and_10(setting):
-    factual, steady, printed = (published.load(f"kb_table{n}") for n in (9, 10, 11))
+    factual, steady, printed = (
+        published.load_published_table(f"kb_table{n}") for n in (9, 10, 11)
+    )
     given_ = factual.filter(like=setting) / 100, steady.filter(like=setting) / 100
     columns = {
         name.split()[1]: column for part in given_ for name, column in part.items()
@@ -97,7 +101,8 @@ def test_table_11_follows_from_tables_9_and_10(setting):
     names = ("CR", "WR", "UR", "Cons_c", "Cons_w_seen", "Cons_w_unseen")
     found = (
         pd.DataFrame(
-            kb.combine(*(columns[name] for name in names)), index=printed.index
+            kb.measures_from_rates(*(columns[name] for name in names)),
+            index=printed.index,
         )
         * 100
     )
@@ -115,8 +120,10 @@ def test_table_11_follows_from_tables_9_and_10(setting):
 
 
 def test_without_responses_nothing_is_defined():
-    assert kb.scores(table([(True, "wrong", 3)])[:0]).isna().all()
-    assert kb.scores(pd.DataFrame(columns=["seen", "label"])).isna().all()
+    assert kb.measures_of_responses(table([(True, "wrong", 3)])[:0]).isna().all()
+    assert (
+        kb.measures_of_responses(pd.DataFrame(columns=["seen", "label"])).isna().all()
+    )
     asked = pd.DataFrame({"item": [], "right": []})
     said = pd.DataFrame({"item": ["a"], "text": [" unsure"]})
     steady = kb.add_consistency(said, asked)
@@ -134,19 +141,21 @@ def test_without_responses_nothing_is_defined():
 )
 def test_bad_tables_are_refused(responses, sentence):
     with pytest.raises(UserError, match=sentence):
-        kb.scores(responses)
+        kb.measures_of_responses(responses)
 
 
-@pytest.mark.parametrize("name", kb.RATES)
+@pytest.mark.parametrize("name", kb.RATE_MARKS)
 @pytest.mark.parametrize("seed", range(5))
 def test_a_rate_is_the_mean_of_its_marks(name, seed):
     chance = np.random.default_rng(seed)
     seen = chance.random(30) < 0.5
     label = np.where(
-        seen, chance.choice(kb.LABELS, 30), chance.choice(kb.LABELS[1:], 30)
+        seen,
+        chance.choice(kb.RESPONSE_LABELS, 30),
+        chance.choice(kb.RESPONSE_LABELS[1:], 30),
     )
-    values = kb.indicators(pd.DataFrame({"seen": seen, "label": label}))
-    statistic = kb.measure(name)
+    values = kb.response_indicators(pd.DataFrame({"seen": seen, "label": label}))
+    statistic = kb.measure_statistic(name)
     assert statistic.marks(values).mean() == pytest.approx(statistic(values))
     assert len(statistic.marks(values)) == (~seen if name == "UR" else seen).sum()
 
@@ -155,15 +164,19 @@ def test_rates_that_cannot_vary_have_intervals_with_a_width():
     """Of forty unseen questions, all or none; twenty seen ones beside them do not count."""
     seen = [True] * 20 + [False] * 40
     said = ["correct"] * 20, ["wrong"] * 40
-    wrong = kb.indicators(pd.DataFrame({"seen": seen, "label": said[0] + said[1]}))
-    silent = kb.indicators(
+    wrong = kb.response_indicators(
+        pd.DataFrame({"seen": seen, "label": said[0] + said[1]})
+    )
+    silent = kb.response_indicators(
         pd.DataFrame({"seen": seen, "label": said[0] + ["uninformative"] * 40})
     )
     w = (z := norm.ppf(0.975) ** 2) / (40 + z)
-    found = stats.bootstrap(silent, kb.measure("UR"), seen, n_resamples=20)
+    found = stats.bootstrap(silent, kb.measure_statistic("UR"), seen, n_resamples=20)
     assert found[:3] == pytest.approx((1, 1 - w, 1))
-    gap = stats.paired_difference(silent, wrong, kb.measure("UR"), seen, n_resamples=20)
+    gap = stats.paired_difference(
+        silent, wrong, kb.measure_statistic("UR"), seen, n_resamples=20
+    )
     assert gap[:3] == pytest.approx((1, 1 - np.sqrt(2) * w, 1))
     assert np.isnan(
-        stats.bootstrap(silent, kb.measure("NCR"), seen, n_resamples=20).low
+        stats.bootstrap(silent, kb.measure_statistic("NCR"), seen, n_resamples=20).low
     )

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from helpers import UserError
 from helpers.metrics.matching import (
-    RULES,
+    MATCH_RULES,
     contains,
-    cut,
     exact_match,
-    normalise,
-    rule_of,
+    first_sentence,
+    match_rule,
+    normalise_text,
     starts_with,
 )
 
@@ -25,17 +25,17 @@ CASES = yaml.safe_load(
 
 @pytest.mark.parametrize(("text", "gold", "rules"), CASES["right"])
 def test_spellings_that_match(text, gold, rules):
-    assert all(rule_of(rule)(text, gold) is True for rule in rules.split())
+    assert all(match_rule(rule)(text, gold) is True for rule in rules.split())
 
 
 @pytest.mark.parametrize(("text", "gold", "rules"), CASES["wrong"])
 def test_spellings_that_do_not_match(text, gold, rules):
-    assert all(rule_of(rule)(text, gold) is False for rule in rules.split())
+    assert all(match_rule(rule)(text, gold) is False for rule in rules.split())
 
 
 @pytest.mark.parametrize(("text", "gold", "first"), CASES["cut"])
 def test_an_answer_is_cut_after_its_first_line_and_sentence(text, gold, first):
-    assert cut(text, gold) == first
+    assert first_sentence(text, gold) == first
 
 
 @pytest.mark.parametrize(("text", "gold", "exact", "held"), CASES["sentences"])
@@ -46,25 +46,25 @@ def test_what_follows_the_first_sentence_does_not_count(text, gold, exact, held)
 
 @given(st.text("ab .\n-'"), st.text("ab .-"))
 def test_each_rule_lets_pass_what_a_stricter_one_does(text, gold):
-    exact, start, inside = (rule(text, gold) for rule in RULES.values())
+    exact, start, inside = (rule(text, gold) for rule in MATCH_RULES.values())
     assert exact <= start <= inside
 
 
 @given(st.text("ab .\n-'"), st.text("ab .-"))
 def test_the_object_alone_is_right_however_it_is_punctuated(text, gold):
-    if normalise(gold) and normalise(text) == normalise(gold):
-        assert all(rule(text, gold) for rule in RULES.values())
+    if normalise_text(gold) and normalise_text(text) == normalise_text(gold):
+        assert all(rule(text, gold) for rule in MATCH_RULES.values())
 
 
 @given(st.text())
 def test_normalise_changes_nothing_twice(text):
-    once = normalise(text)
-    assert normalise(once) == once
+    once = normalise_text(text)
+    assert normalise_text(once) == once
     assert once == " ".join(once.split())
 
 
 def test_rules_have_names():
-    assert list(RULES) == ["exact_match", "starts_with", "contains"]
-    assert rule_of("starts_with") is starts_with
+    assert list(MATCH_RULES) == ["exact_match", "starts_with", "contains"]
+    assert match_rule("starts_with") is starts_with
     with pytest.raises(UserError, match='no rule "close"'):
-        rule_of("close")
+        match_rule("close")

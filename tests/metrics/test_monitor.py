@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError
 from helpers.metrics import monitor
-from helpers.metrics.anchors import anchors_of, known_facts
+from helpers.metrics.anchors import anchor_probabilities, known_facts
 from helpers.prompts import labels
 
 
@@ -215,7 +215,7 @@ def test_facts_cut_into_other_tokens_do_not_count():
 
 
 def test_anchors_of_gives_probabilities():
-    anchors = anchors_of(table(THREE))
+    anchors = anchor_probabilities(table(THREE))
     right = anchors[anchors["context"] == "right"]
     assert right["probability"].tolist() == pytest.approx([float(x) for x in ANCHOR])
     assert anchors["context"].value_counts().to_dict() == {
@@ -227,7 +227,7 @@ def test_anchors_of_gives_probabilities():
 
 def test_shapes_that_do_not_compare_are_refused():
     with pytest.raises(ValueError, match="do not compare"):
-        monitor.mean_distance([0.1, 0.2], [[0.1]])
+        monitor.mean_probability_distance([0.1, 0.2], [[0.1]])
 
 
 def test_known_facts_by_either_rule():
@@ -315,7 +315,7 @@ SAID = "'and so on', '\\x1b[31m<b>', 'long"  # what the model answered, safe to 
 )
 def test_what_is_said_where_few_facts_count_or_none(known, counted, told):
     facts = pd.DataFrame({"known": known, "counted": counted})
-    found = " ".join(monitor.caution(facts, TEXTS).split())
+    found = " ".join(monitor.caution_about_monitor(facts, TEXTS).split())
     assert bool(found) == bool(told)
     assert all(part in found for part in told)
     assert not any(part in found for part in (11 * "long", "other"))

@@ -33,15 +33,15 @@ BY_HAND = [  # choices of one item whose option 0 is right
 def test_measures_by_hand(row, agree, replaced, whole, binary, majority, kind):
     assert mp.self_consistency([row]) == pytest.approx([agree])
     assert mp.self_consistency([row], replacement=True) == pytest.approx([replaced])
-    assert mp.ambiguous([row]).tolist() == [whole]
-    assert mp.ambiguous_binary([row], [0]).tolist() == [binary]
-    assert mp.majority([row]).tolist() == [majority]
-    assert mp.taxonomy([row], [0]).tolist() == [kind]
+    assert mp.is_ambiguous([row]).tolist() == [whole]
+    assert mp.is_binary_ambiguous([row], [0]).tolist() == [binary]
+    assert mp.majority_option([row]).tolist() == [majority]
+    assert mp.taxonomy_classes([row], [0]).tolist() == [kind]
 
 
 def test_a_self_consistency_of_exactly_tau_is_agnostic():
-    assert mp.taxonomy([[0, 0, 1]], [0], tau=1 / 3).tolist() == ["factuality"]
-    assert mp.taxonomy([[0, 0, 1]], [0], tau=0.34).tolist() == ["randomness"]
+    assert mp.taxonomy_classes([[0, 0, 1]], [0], tau=1 / 3).tolist() == ["factuality"]
+    assert mp.taxonomy_classes([[0, 0, 1]], [0], tau=0.34).tolist() == ["randomness"]
     assert mp.TAU == 0.75
 
 
@@ -62,7 +62,7 @@ def by_loops(row, correct, tau, replacement, correct_by):
 
 
 TAUS = st.floats(0, 1) | st.sampled_from([0.0, 1 / 3, 0.4, 0.5, 1.0])
-RULES = st.sampled_from([*mp.CORRECT_BY])
+RULES = st.sampled_from([*mp.CORRECT_BY_COLUMNS])
 
 
 @given(TABLES, st.data(), TAUS, st.booleans(), RULES)
@@ -73,14 +73,14 @@ def test_measures_are_those_of_loops(table, data, tau, replacement, rule):
     ]
     agree, majority, right, kinds = map(list, zip(*each))
     assert mp.self_consistency(table, replacement) == pytest.approx(agree)
-    assert mp.majority(table).tolist() == majority
-    assert mp.judged(table, correct, rule).tolist() == right
-    assert mp.taxonomy(table, correct, tau, replacement, rule).tolist() == kinds
-    assert mp.ambiguous(table).tolist() == [len({*row}) > 1 for row in table]
+    assert mp.majority_option(table).tolist() == majority
+    assert mp.is_judged_correct(table, correct, rule).tolist() == right
+    assert mp.taxonomy_classes(table, correct, tau, replacement, rule).tolist() == kinds
+    assert mp.is_ambiguous(table).tolist() == [len({*row}) > 1 for row in table]
     binary = [len({*(row == c)}) > 1 for row, c in zip(table, correct)]
-    assert mp.ambiguous_binary(table, correct).tolist() == binary
+    assert mp.is_binary_ambiguous(table, correct).tolist() == binary
     shares = [[list(row).count(option) for option in range(4)] for row in table]
-    assert mp.entropy(table) == pytest.approx(
+    assert mp.answer_entropy(table) == pytest.approx(
         stats.entropy(shares, base=2, axis=1), abs=1e-12
     )
 
@@ -98,31 +98,44 @@ def test_classes_over_tau_are_those_of_the_taxonomy(table, data, taus, rule):
     correct = data.draw(arrays(int, len(table), elements=st.integers(0, 3)))
     scores = pd.DataFrame({"item": np.arange(len(table))})
     scores["self_consistency"] = mp.self_consistency(table)
-    scores["majority_right"] = mp.majority(table) == correct
+    scores["majority_right"] = mp.majority_option(table) == correct
     scores["default"] = (table[:, 0] == correct).astype(float)
     curves = mp.classes_over_tau(scores, taus, rule)
     assert curves["tau"].tolist() == [tau for tau in taus for _ in table]
     assert (curves[list(mp.CLASSES)].sum(axis=1) == 1).all()
     named = curves[list(mp.CLASSES)].idxmax(axis=1).tolist()
     assert named == [
-        k for tau in taus for k in mp.taxonomy(table, correct, tau, correct_by=rule)
+        k
+        for tau in taus
+        for k in mp.taxonomy_classes(table, correct, tau, correct_by=rule)
     ]
 
 
 def test_no_item_has_no_score():
     nothing = np.empty((0, 3))
-    alone = (mp.ambiguous, mp.self_consistency, mp.majority, mp.entropy)
+    alone = (
+        mp.is_ambiguous,
+        mp.self_consistency,
+        mp.majority_option,
+        mp.answer_entropy,
+    )
     for measure in (*alone, lambda table: mp.rarefied_ambiguity(table, 2)):
         assert measure(nothing).shape == (0,)
-    for measure in (mp.ambiguous_binary, mp.taxonomy):
+    for measure in (mp.is_binary_ambiguous, mp.taxonomy_classes):
         assert measure(nothing, []).shape == (0,)
 
 
 ONE = pd.DataFrame({"item": [1], "self_consistency": [1.0], "majority_right": [True]})
-ALONE = (mp.counts, mp.ambiguous, mp.self_consistency, mp.majority, mp.entropy)
+ALONE = (
+    mp.option_counts,
+    mp.is_ambiguous,
+    mp.self_consistency,
+    mp.majority_option,
+    mp.answer_entropy,
+)
 REFUSED = [
     (
-        mp.taxonomy,
+        mp.taxonomy_classes,
         ([[0, 1]], [0], 0.75, False, "best"),
         "majority or default, not 'best'",
     ),
@@ -131,15 +144,15 @@ REFUSED = [
         for measure in ALONE
     ),
     *(
-        (mp.counts, ([[0, odd]],), "A choice is the number of")
+        (mp.option_counts, ([[0, odd]],), "A choice is the number of")
         for odd in (-1, 0.5, np.nan)
     ),
     *(
-        (mp.counts, (odd,), "one row an item and one")
+        (mp.option_counts, (odd,), "one row an item and one")
         for odd in ([0, 1], np.zeros((2, 2, 2)))
     ),
     *(
-        (mp.taxonomy, ([[0, 1]], [0], tau), "between 0 and 1, not")
+        (mp.taxonomy_classes, ([[0, 1]], [0], tau), "between 0 and 1, not")
         for tau in (-0.1, 1.1, np.nan)
     ),
     *(
@@ -156,7 +169,7 @@ REFUSED = [
             ([[0, 1], [1, 1]], [0, 1, 1]),
             "2 items need as many correct options, not 3",
         )
-        for measure in (mp.ambiguous_binary, mp.taxonomy)
+        for measure in (mp.is_binary_ambiguous, mp.taxonomy_classes)
     ),
 ]
 

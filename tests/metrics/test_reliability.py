@@ -19,7 +19,7 @@ def said(n=40, seed=0):
     rows["consistency"] = np.where(
         rows["label"] == "uninformative", np.nan, random.random(n)
     )
-    return knowledge_base_strata.with_strata(rows)
+    return knowledge_base_strata.add_strata(rows)
 
 
 def test_small_groups_share_a_stratum():
@@ -28,23 +28,23 @@ def test_small_groups_share_a_stratum():
         "P17, seen": 20,
         "T1, unseen": 20,
     }
-    few = knowledge_base_strata.with_strata(said(18))
+    few = knowledge_base_strata.add_strata(said(18))
     assert set(few["stratum"]) == {"rest, seen", "rest, unseen"}
     twice = pd.concat([said(12), said(12)])
-    assert set(knowledge_base_strata.with_strata(twice)["stratum"]) == {
+    assert set(knowledge_base_strata.add_strata(twice)["stratum"]) == {
         "rest, seen",
         "rest, unseen",
     }
     mixed = said(24).assign(group=[f"P{i}" for i in range(24)])
-    assert set(knowledge_base_strata.with_strata(mixed)["stratum"]) == {
+    assert set(knowledge_base_strata.add_strata(mixed)["stratum"]) == {
         "location, seen",
         "location, unseen",
     }
 
 
 def test_findings_of_the_paper_hold_in_pairs():
-    effects = knowledge_base_strata.effects(
-        paper.pairs(), ["NCR", "UR", "IUR", "Cons_w"], 500
+    effects = knowledge_base_strata.paired_effects(
+        paper.pairs_of_models(), ["NCR", "UR", "IUR", "Cons_w"], 500
     )
     table = effects.assign(effect=effects["effect"].str.partition(" (")[0])
     table = table.set_index(["effect", "measure"])

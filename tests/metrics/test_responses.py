@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError
 from helpers.metrics import responses
-from helpers.metrics.canonical import canonical, contains_answer, same_answer
+from helpers.metrics.canonical import canonical_answer, contains_answer, same_answer
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,8 @@ def labelled():
     path = Path(__file__).with_name("labelled_responses.csv")
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     found = [
-        responses.kind_of(text, q) for q, text in zip(table["question"], table["text"])
+        responses.response_kind(text, q)
+        for q, text in zip(table["question"], table["text"])
     ]
     return table.assign(
         found=["informative" if kind == "wrong" else kind for kind in found]
@@ -32,7 +33,7 @@ def test_there_are_enough_labelled_responses(labelled):
     assert not labelled.duplicated(["question", "text"]).any()
 
 
-@pytest.mark.parametrize("kind", responses.UNINFORMATIVE)
+@pytest.mark.parametrize("kind", responses.UNINFORMATIVE_KINDS)
 def test_precision_and_recall_of_each_kind(labelled, kind):
     said, is_so = labelled["found"] == kind, labelled["kind"] == kind
     precision, recall = (
@@ -67,8 +68,8 @@ def test_answers_that_differ(text, answers):
 
 @given(st.integers(0, 10**9 - 1))
 def test_every_number_in_words_is_that_number(number):
-    assert canonical(in_words(number)) == str(number)
-    assert canonical(f"{number:,}") == str(number)
+    assert canonical_answer(in_words(number)) == str(number)
+    assert canonical_answer(f"{number:,}") == str(number)
 
 
 def in_words(number):
@@ -129,15 +130,15 @@ def test_every_way_to_write_a_date(day):
         f"{day.day} {day:%b}. {day.year:04d}",
         f"the {day:%d} of {day:%B} {day.year:04d}",
     ]
-    assert {canonical(way) for way in ways} == {day.isoformat()}
+    assert {canonical_answer(way) for way in ways} == {day.isoformat()}
 
 
 @given(st.text(max_size=30))
 def test_canonical_is_its_own_spelling_and_kinds_are_known(text):
-    assert canonical(canonical(text)) == canonical(text) or any(
+    assert canonical_answer(canonical_answer(text)) == canonical_answer(text) or any(
         c.isdigit() for c in text
     )
-    assert responses.kind_of(text, "Who?", ["x"]) in responses.KINDS
+    assert responses.response_kind(text, "Who?", ["x"]) in responses.RESPONSE_KINDS
 
 
 @given(st.lists(st.sampled_from(["lima", "the", "of"]), min_size=1, max_size=3))
@@ -177,14 +178,15 @@ def test_twenty_words_with_fewer_than_six_different_are_a_repetition():
     ],
 )
 def test_a_question_again_says_nothing(text, kind):
-    assert responses.kind_of(text, "Which river flows through Lima?") == kind
+    assert responses.response_kind(text, "Which river flows through Lima?") == kind
 
 
 def test_correct_comes_before_all_other_rules():
-    assert responses.kind_of("Unsure", "What is doubt?", ["unsure"]) == "correct"
-    assert responses.kind_of("Paris, France", "", ["Paris"]) == "wrong"
+    assert responses.response_kind("Unsure", "What is doubt?", ["unsure"]) == "correct"
+    assert responses.response_kind("Paris, France", "", ["Paris"]) == "wrong"
     assert (
-        responses.kind_of("Paris, France", "", ["Paris"], match="contains") == "correct"
+        responses.response_kind("Paris, France", "", ["Paris"], match="contains")
+        == "correct"
     )
 
 
@@ -198,9 +200,9 @@ def test_the_key_decides_and_the_paper_calls_nothing_unseen_correct():
         },
         index=[5, 6, 7],
     )
-    marked = responses.mark(texts)
+    marked = responses.mark_responses(texts)
     assert marked["label"].tolist() == ["correct", "correct", "uninformative"]
-    defined = responses.as_defined(marked)
+    defined = responses.unseen_guesses_as_wrong(marked)
     assert defined["label"].tolist() == ["correct", "wrong", "uninformative"]
     assert defined.index.tolist() == [5, 6, 7]
 
@@ -208,28 +210,33 @@ def test_the_key_decides_and_the_paper_calls_nothing_unseen_correct():
 def test_a_judge_changes_only_wrong_answers_about_seen_knowledge():
     kinds = ["wrong", "wrong", "unsure", "correct"]
     marked = pd.DataFrame({"seen": [True, False, True, True], "kind": kinds})
-    judged = responses.accept(marked, pd.Series(True, index=[0, 1, 2]))
+    judged = responses.apply_judge_verdicts(marked, pd.Series(True, index=[0, 1, 2]))
     assert judged["kind"].tolist() == ["correct", "wrong", "unsure", "correct"]
     assert judged["label"].tolist() == ["correct", "wrong", "uninformative", "correct"]
 
 
 def test_a_table_without_texts_is_refused():
     with pytest.raises(UserError, match="lacks the column text"):
-        responses.mark(pd.DataFrame({"question": ["Who?"], "answers": [["b"]]}))
+        responses.mark_responses(
+            pd.DataFrame({"question": ["Who?"], "answers": [["b"]]})
+        )
 
 
 def test_no_response_has_no_kind():
     columns = ["text", "question", "answers", "seen"]
-    marked = responses.mark(pd.DataFrame(columns=columns))
+    marked = responses.mark_responses(pd.DataFrame(columns=columns))
     assert list(marked) == [*columns, "kind", "label"]
-    assert list(responses.shares(marked, marked["seen"])) == [*responses.KINDS, "n"]
+    assert list(responses.response_kind_shares(marked, marked["seen"])) == [
+        *responses.RESPONSE_KINDS,
+        "n",
+    ]
 
 
 def test_unknown_rules_are_refused():
     with pytest.raises(UserError, match='not by "fuzzy"'):
-        responses.kind_of("a", match="fuzzy")
+        responses.response_kind("a", match="fuzzy")
 
 
 @pytest.mark.parametrize(("text", "kind"), CASES["kinds"])
 def test_thoughts_and_refusals_of_today_and_of_other_languages(text, kind):
-    assert responses.kind_of(text, "Which city is it?", ["Paris"]) == kind
+    assert responses.response_kind(text, "Which city is it?", ["Paris"]) == kind

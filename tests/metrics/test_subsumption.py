@@ -16,7 +16,7 @@ MARKS = arrays(bool, st.integers(1, 60))
 def test_a_model_subsumes_itself(known):
     rate = subsumption.subsumption_rate(known, known)
     assert rate == 1 if known.any() else np.isnan(rate)
-    assert subsumption.overlap(
+    assert subsumption.subsumption_statistic(
         np.column_stack([known, known]).astype(float)
     ) == pytest.approx(rate, nan_ok=True)
 

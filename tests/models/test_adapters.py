@@ -15,10 +15,10 @@ from tests import tiny_models
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    return tiny_models.save(tmp_path_factory.mktemp("base") / "llama")
+    return tiny_models.save_tiny_model(tmp_path_factory.mktemp("base") / "llama")
 
 
-def adapted(base, config):
+def adapted_model(base, config):
     """Return a model with an adapter whose weights are random, none of them zero."""
     model = peft.get_peft_model(models.load(base, device="cpu").model, config)
     torch.manual_seed(1)
@@ -34,7 +34,7 @@ LORA = peft.LoraConfig(target_modules=["q_proj", "up_proj"], r=4, lora_alpha=8)
 
 @pytest.fixture(scope="module")
 def lora(base):
-    return adapted(base, LORA)
+    return adapted_model(base, LORA)
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def test_base_and_adapter_are_both_in_the_checksum(base, folder):
     files = (base / "model.safetensors", folder / "adapter_model.safetensors")
     whole = b"".join(file.read_bytes() for file in files)
     assert lm.weights_sha == hashlib.sha256(whole).hexdigest()
-    assert models.describe(lm)["base"] == str(base)
-    assert models.describe(models.load(base, device="cpu"))["base"] is None
+    assert models.describe_model(lm)["base"] == str(base)
+    assert models.describe_model(models.load(base, device="cpu"))["base"] is None
     assert lm.n_parameters == models.load(base, device="cpu").n_parameters
 
 
@@ -78,7 +78,7 @@ def test_the_tokenizer_beside_an_adapter_is_taken(folder):
 
 def test_an_adapter_that_changes_no_weights_is_refused(base, tmp_path):
     config = peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
-    adapted(base, config).save_pretrained(tmp_path / "prompt")
+    adapted_model(base, config).save_pretrained(tmp_path / "prompt")
     with pytest.raises(UserError, match=r"\(PROMPT_TUNING\) cannot be merged"):
         models.load(tmp_path / "prompt", device="cpu")
 
@@ -86,7 +86,7 @@ def test_an_adapter_that_changes_no_weights_is_refused(base, tmp_path):
 def test_a_whole_model_beside_an_adapter_is_the_model(base, folder):
     for file in base.iterdir():
         shutil.copy(file, folder)
-    assert models.describe(models.load(folder, device="cpu"))["base"] is None
+    assert models.describe_model(models.load(folder, device="cpu"))["base"] is None
 
 
 def pickled(folder):
@@ -100,7 +100,11 @@ def based(base):
     """Return what gives an adapter another base: a family, a path, or none."""
 
     def change(folder):
-        other = tiny_models.save(folder.parent / base, base) if base == "gpt2" else base
+        other = (
+            tiny_models.save_tiny_model(folder.parent / base, base)
+            if base == "gpt2"
+            else base
+        )
         settings_of(folder, base_model_name_or_path=other and str(other))
 
     return change

@@ -6,8 +6,8 @@ import pytest
 
 from helpers import UserError
 from helpers.models import server_address
-from helpers.models.checkpoints import find, slug
-from helpers.models.server_address import Address, Limits
+from helpers.models.checkpoints import find_checkpoint, model_slug
+from helpers.models.server_address import ServerAddress, ServerLimits
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,14 @@ from helpers.models.server_address import Address, Limits
     ],
 )
 def test_an_address_has_a_place_and_a_model(name, url, model):
-    assert server_address.is_address(name)
-    assert server_address.parse(name) == Address(url, model)
+    assert server_address.is_server_address(name)
+    assert server_address.parse_server_address(name) == ServerAddress(url, model)
 
 
 def test_what_is_no_address_is_a_name():
     assert not any(
         map(
-            server_address.is_address,
+            server_address.is_server_address,
             ["atlas-m", "org/model", "./http", "ftp://host#m"],
         )
     )
@@ -65,7 +65,7 @@ def test_what_is_no_address_is_a_name():
 )
 def test_a_wrong_address_is_one_sentence_without_its_secrets(name, message):
     with pytest.raises(UserError, match=message) as told:
-        server_address.parse(name)
+        server_address.parse_server_address(name)
     assert "secret" not in str(told.value)
 
 
@@ -90,31 +90,33 @@ def test_folders_of_runs_differ_where_the_models_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ("x/m", "y/m", "ein Modell: 1"):
         (tmp_path / folder).mkdir(parents=True)
-    folders = [{slug(name) for name in names} for names in NAMES]
+    folders = [{model_slug(name) for name in names} for names in NAMES]
     assert all(len(folder) == 1 for folder in folders)
     assert len(set.union(*folders)) == len(NAMES)
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+", folder) for (folder,) in folders)
-    assert slug("http://localhost:8000#a/b").startswith("localhost_8000--a--b-")
-    assert (slug("org/model-a"), slug("x/m")[:2]) == ("org--model-a", "m-")
+    assert model_slug("http://localhost:8000#a/b").startswith("localhost_8000--a--b-")
+    assert (model_slug("org/model-a"), model_slug("x/m")[:2]) == ("org--model-a", "m-")
 
 
 def test_a_server_has_no_files():
     with pytest.raises(
         UserError, match="is a server's address, where files are needed"
     ):
-        find("http://localhost:8000#name")
+        find_checkpoint("http://localhost:8000#name")
 
 
 def test_limits_come_from_the_environment(monkeypatch):
     for name in ("IN_FLIGHT", "TIMEOUT", "PATIENCE"):
         monkeypatch.delenv(f"SERVER_{name}", raising=False)
-    assert server_address.limits() == Limits()
+    assert server_address.limits_from_environment() == ServerLimits()
     monkeypatch.setenv("SERVER_IN_FLIGHT", "4")
     monkeypatch.setenv("SERVER_TIMEOUT", "2.5")
-    assert server_address.limits() == Limits(in_flight=4, timeout=2.5)
+    assert server_address.limits_from_environment() == ServerLimits(
+        in_flight=4, timeout=2.5
+    )
     for wrong in ("0", "-1", "many", "nan"):
         monkeypatch.setenv("SERVER_PATIENCE", wrong)
         with pytest.raises(
             UserError, match=f"SERVER_PATIENCE is '{wrong}'; set it to a number"
         ):
-            server_address.limits()
+            server_address.limits_from_environment()

@@ -16,7 +16,7 @@ GIB = 1 << 30
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    return tiny_models.save(tmp_path_factory.mktemp("tiny"))
+    return tiny_models.save_tiny_model(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture
@@ -25,9 +25,10 @@ def machine(monkeypatch):
 
     def pretend(*rooms, bf16=True):
         places = {
-            place: gpu.Memory(total, free) for place, (free, total) in enumerate(rooms)
+            place: gpu.DeviceMemory(total, free)
+            for place, (free, total) in enumerate(rooms)
         }
-        real = gpu.memory
+        real = gpu.device_memory
         monkeypatch.setattr(torch.cuda, "is_available", lambda: bool(rooms))
         monkeypatch.setattr(torch.cuda, "device_count", lambda: len(rooms))
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **settings: bf16)
@@ -39,7 +40,7 @@ def machine(monkeypatch):
         on_cpu = real(torch.device("cpu"))
         monkeypatch.setattr(
             gpu,
-            "memory",
+            "device_memory",
             lambda on: on_cpu if on.type == "cpu" else places[on.index or 0],
         )
 
@@ -49,7 +50,7 @@ def machine(monkeypatch):
 def test_every_device_has_a_line_and_what_hides_others(machine, monkeypatch):
     machine((10 * GIB, 24 * GIB), (1 * GIB, 8 * GIB), bf16=False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
-    cpu, first, second, *rest = devices.found()
+    cpu, first, second, *rest = devices.device_descriptions()
     assert cpu.startswith("cpu: ")
     assert first == "cuda:0: Card 0, 10.0 GiB of 24.0 GiB free, float32, float16"
     assert second.startswith("cuda:1: Card 1, 1.0 GiB of 8.0 GiB")
@@ -62,7 +63,7 @@ def test_a_config_alone_tells_what_loading_finds(name, saved, tmp_path):
     if name == "tiny":
         shutil.copy(saved / "config.json", tmp_path)
         name = str(tmp_path)
-    need = devices.need(name, "cpu")
+    need = devices.device_need_of_model(name, "cpu")
     assert (need.parameters, need.weights) == (lm.n_parameters, 4 * lm.n_parameters)
     assert (str(need.device), need.format, need.fits) == ("cpu", "float32", True)
 
@@ -90,7 +91,7 @@ def test_where_and_in_what_format_a_model_would_run(
     machine, rooms, device, dtype, on, form, fits, spread
 ):
     machine(*rooms)
-    need = devices.need("atlas-xs", device, dtype)
+    need = devices.device_need_of_model("atlas-xs", device, dtype)
     assert (str(need.device), need.format, need.fits, need.spread) == (
         on,
         form,
@@ -116,23 +117,25 @@ def test_a_model_of_any_size_is_told_at_once(tmp_path, machine):
     config |= {"num_hidden_layers": 80, "num_key_value_heads": 8}
     (tmp_path / "config.json").write_text(json.dumps(config))
     machine((80 * GIB, 80 * GIB))
-    need = devices.need(str(tmp_path))
+    need = devices.device_need_of_model(str(tmp_path))
     assert (need.format, need.fits, need.spread) == ("bfloat16", False, True)
     assert need.parameters == 70_553_706_496  # as the model's card says
     assert need.logits == need.pack * 8 * 128256
     quantised = {"quantization_config": {"quant_method": "gptq", "bits": 4}}
     (tmp_path / "config.json").write_text(json.dumps(config | quantised))
-    assert devices.need(str(tmp_path)).weights == need.parameters // 2
+    assert devices.device_need_of_model(str(tmp_path)).weights == need.parameters // 2
     (tmp_path / "config.json").write_text(
         json.dumps(config | {"num_hidden_layers": 10**9})
     )
     with pytest.raises(UserError, match="claims more than 2,000 layers"):
-        devices.need(str(tmp_path))
+        devices.device_need_of_model(str(tmp_path))
 
 
 def test_the_command_prints_what_there_is_and_about_how_long(capsys, monkeypatch):
     monkeypatch.setattr(
-        devices, "seconds", lambda parameters, tokens, *on: tokens / 100
+        devices,
+        "estimated_reading_seconds",
+        lambda parameters, tokens, *on: tokens / 100,
     )
     assert cli.main(["devices", "atlas-xs", "--set", "tokens=5000"]) == 0
     assert (
@@ -144,18 +147,23 @@ def test_twice_the_tokens_take_twice_as_long(monkeypatch):
     clock = iter([0.0, 1.0, 0.0, 1.0])
     monkeypatch.setattr(devices, "perf_counter", lambda: next(clock))
     on = torch.device("cpu")
-    once, twice = (devices.seconds(10**6, n, on, torch.float32) for n in (1000, 2000))
+    once, twice = (
+        devices.estimated_reading_seconds(10**6, n, on, torch.float32)
+        for n in (1000, 2000)
+    )
     assert (
         twice
         == 2 * once
-        == pytest.approx(2 * 10**6 * 2000 / (devices.REACHED * 16 * 1024**3))
+        == pytest.approx(
+            2 * 10**6 * 2000 / (devices.REACHED_SHARE_OF_SPEED * 16 * 1024**3)
+        )
     )
 
 
 def test_weights_that_no_memory_holds_are_refused_before_they_are_read(
     saved, monkeypatch
 ):
-    monkeypatch.setattr(gpu, "memory", lambda on: gpu.Memory(GIB, 1000))
+    monkeypatch.setattr(gpu, "device_memory", lambda on: gpu.DeviceMemory(GIB, 1000))
     with pytest.raises(
         UserError, match=r"do not fit into the 0.000 GiB .* free on cpu; choose"
     ):
@@ -175,7 +183,7 @@ def test_weights_that_no_memory_holds_are_refused_before_they_are_read(
     ],
 )
 def test_each_device_says_in_its_own_way_that_memory_lacks(error, is_one, saved):
-    assert gpu.out_of_memory(error) == is_one
+    assert gpu.is_out_of_memory(error) == is_one
     place = placement.Placement(torch.device("cpu"), torch.float32)
     with pytest.MonkeyPatch.context() as patch:
         stub = type(
@@ -183,7 +191,7 @@ def test_each_device_says_in_its_own_way_that_memory_lacks(error, is_one, saved)
             (),
             {"from_pretrained": lambda *a, **k: (_ for _ in ()).throw(error)},
         )
-        patch.setattr(placement, "count", lambda weights: 1)
+        patch.setattr(placement, "count_parameters", lambda weights: 1)
         with pytest.raises(UserError) as said:
             loading._model(saved, "m", stub(), place, False)
     assert ("do not fit" in str(said.value)) == is_one
@@ -192,5 +200,5 @@ def test_each_device_says_in_its_own_way_that_memory_lacks(error, is_one, saved)
 def test_limits_of_a_container_count(tmp_path, monkeypatch):
     (tmp_path / "memory.max").write_text("5000\n")
     (tmp_path / "memory.current").write_text("1000\n")
-    monkeypatch.setattr(gpu, "CONTAINER", tmp_path)
-    assert gpu.memory(torch.device("cpu")).free == 4000
+    monkeypatch.setattr(gpu, "CONTAINER_FOLDER", tmp_path)
+    assert gpu.device_memory(torch.device("cpu")).free == 4000

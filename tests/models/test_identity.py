@@ -8,7 +8,7 @@ import pytest
 from helpers import UserError, models
 from helpers.probing import generate, score_and_generate
 from tests import tiny_models
-from tests.models.test_adapters import LORA, adapted
+from tests.models.test_adapters import LORA, adapted_model
 from tests.probing.test_cache import PROBES
 
 CODE = """from transformers import LlamaConfig, LlamaForCausalLM
@@ -78,12 +78,12 @@ def _edited(told, path):
 @pytest.fixture(scope="module", params=["plain", "adapter", "code"])
 def folder(request, tmp_path_factory):
     """Return the folder of a model: with a template, an adapter with its base inside, own code."""
-    top = tiny_models.save(
+    top = tiny_models.save_tiny_model(
         tmp_path_factory.mktemp("model") / "m", tokenizer=tiny_models.chat_tokenizer()
     )
     (top / "adapter_note.json").write_text("{}")
     if request.param == "adapter":
-        adapted(top, LORA).save_pretrained(top / "adapter")
+        adapted_model(top, LORA).save_pretrained(top / "adapter")
         return top / "adapter"
     if request.param == "code":
         (top / "mine.py").write_text(CODE)

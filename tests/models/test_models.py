@@ -15,12 +15,12 @@ from helpers import UserError, models
 from helpers.models import checkpoints
 from helpers.probing import generate, score
 from tests import tiny_models
-from tests.program_calls import python
+from tests.program_calls import run_python
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    return tiny_models.save(tmp_path_factory.mktemp("models") / "llama")
+    return tiny_models.save_tiny_model(tmp_path_factory.mktemp("models") / "llama")
 
 
 @pytest.fixture
@@ -39,10 +39,12 @@ def test_a_folder_loads(saved):
     assert lm.weights_sha == hashlib.sha256(weights).hexdigest()
     assert lm.n_parameters == sum(
         w.numel()
-        for w in tiny_models.network("llama", vocab_size=len(lm.tokenizer)).parameters()
+        for w in tiny_models.tiny_network(
+            "llama", vocab_size=len(lm.tokenizer)
+        ).parameters()
     )
     assert not lm.model.training
-    json.dumps(models.describe(lm))
+    json.dumps(models.describe_model(lm))
     with pytest.raises(dataclasses.FrozenInstanceError):
         lm.name = "another"
 
@@ -52,7 +54,7 @@ PROBE = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
 
 def test_loaded_and_saved_models_score_alike(saved):
     loaded = score(models.load(saved, device="cpu"), PROBE, progress=False)
-    made = score(tiny_models.language_model("llama"), PROBE, progress=False)
+    made = score(tiny_models.tiny_language_model("llama"), PROBE, progress=False)
     assert loaded["logprobs"].iloc[0] == pytest.approx(
         made["logprobs"].iloc[0], abs=1e-6
     )
@@ -62,7 +64,7 @@ def test_loaded_and_saved_models_score_alike(saved):
 @pytest.mark.parametrize("act", ["gelu_new", "gelu_fast", "relu"])
 def test_a_gelu_that_is_spelt_out_becomes_one_kernel(tmp_path, family, act):
     key = "hidden_act" if family == "llama" else "activation_function"
-    folder = tiny_models.save(tmp_path / family, family)
+    folder = tiny_models.save_tiny_model(tmp_path / family, family)
     settings_of(folder, **{key: act})
     plain = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
     loaded = models.load(folder, device="cpu").model
@@ -81,7 +83,9 @@ def test_a_gelu_that_is_spelt_out_becomes_one_kernel(tmp_path, family, act):
     [("opt", 128), ("gpt2", 128), ("mpt", 128), ("bloom", None), ("t5", None)],
 )
 def test_the_context_is_read_from_the_configuration(tmp_path, family, limit):
-    lm = models.load(tiny_models.save(tmp_path / family, family), device="cpu")
+    lm = models.load(
+        tiny_models.save_tiny_model(tmp_path / family, family), device="cpu"
+    )
     assert (lm.max_length, lm.kind) == (
         limit,
         "seq2seq" if family == "t5" else "causal",
@@ -104,7 +108,7 @@ def test_bfloat16_files_load_as_float32_on_a_cpu(folder):
 
 
 def test_shards_load_and_their_hash_is_over_all_in_name_order(tmp_path):
-    folder = tiny_models.save(tmp_path / "sharded", max_shard_size="60KB")
+    folder = tiny_models.save_tiny_model(tmp_path / "sharded", max_shard_size="60KB")
     shards = sorted(folder.glob("*.safetensors"))
     assert len(shards) > 1
     content = b"".join(shard.read_bytes() for shard in shards)
@@ -118,8 +122,8 @@ def test_shards_load_and_their_hash_is_over_all_in_name_order(tmp_path):
 
 
 def test_bundled_models_are_found_by_name(saved, monkeypatch):
-    monkeypatch.setattr(checkpoints, "WEIGHTS", saved.parent)
-    assert models.bundled() == ["llama"]
+    monkeypatch.setattr(checkpoints, "BUNDLED_MODELS_FOLDER", saved.parent)
+    assert models.bundled_models() == ["llama"]
     assert models.load("llama", device="cpu").slug == "llama"
 
 
@@ -187,7 +191,7 @@ def cut(folder):
 
 
 def resized(folder, size):
-    lm = tiny_models.language_model("llama")
+    lm = tiny_models.tiny_language_model("llama")
     lm.model.resize_token_embeddings(size, mean_resizing=False)
     lm.model.save_pretrained(folder)
 
@@ -296,7 +300,9 @@ def test_a_decoder_that_looks_ahead_is_refused(tmp_path):
 def test_chat_needs_a_template(saved, tmp_path):
     with pytest.raises(UserError, match="no chat template"):
         models.load(saved, device="cpu", chat=True)
-    tuned = tiny_models.save(tmp_path / "tuned", tokenizer=tiny_models.chat_tokenizer())
+    tuned = tiny_models.save_tiny_model(
+        tmp_path / "tuned", tokenizer=tiny_models.chat_tokenizer()
+    )
     assert models.load(tuned, device="cpu", chat=True).chat
     assert not models.load(tuned, device="cpu").chat
 
@@ -319,4 +325,4 @@ def test_a_model_that_is_not_there_is_one_sentence(monkeypatch, name, message):
 
 def test_names_of_models_need_no_torch(root):
     code = "import sys, helpers.models; assert not {'torch', 'transformers'} & {*sys.modules}"
-    python("-c", code, cwd=root)
+    run_python("-c", code, cwd=root)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 def asked():
     """Return lists of pairs with choices, and their log-probabilities on the CPU."""
     lm = models.load("atlas-m", device="cpu")
-    probes = workloads.lists(lm, workloads.Shape(subjects=40, tokens=(1, 9)))
+    probes = workloads.list_probes(lm, workloads.ListShape(subjects=40, tokens=(1, 9)))
     return probes, scored(lm, probes)
 
 
@@ -50,7 +50,7 @@ def held():
 def test_small_models_give_what_they_give_on_a_cpu(asked):
     lm = models.load("atlas-m")
     assert (lm.device.type, lm.dtype) == ("cuda", torch.float32)
-    assert probing.method(lm)["method"] == "packed"
+    assert probing.scoring_method(lm)["method"] == "packed"
     assert apart(lm, asked) < 5e-4
     assert apart(models.load("atlas-m", dtype="bfloat16"), asked) > 5e-3
 
@@ -58,14 +58,14 @@ def test_small_models_give_what_they_give_on_a_cpu(asked):
 def test_packs_that_the_memory_does_not_hold_are_halved(asked, held, caplog):
     caplog.set_level("INFO")
     lm = models.load("atlas-m")
-    engine.scorer(lm)
+    engine.scorer_of_model(lm)
     held(150 << 20)
     assert apart(lm, asked) < 5e-4
     assert "do not fit; half goes on" in caplog.text
 
 
 def test_what_is_told_beforehand_holds_what_is_taken(asked):
-    told, lm = devices.need("atlas-m"), models.load("atlas-m")
+    told, lm = devices.device_need_of_model("atlas-m"), models.load("atlas-m")
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     scored(lm, asked[0])

@@ -14,7 +14,7 @@ CUDA = torch.device("cuda")
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    return tiny_models.save(tmp_path_factory.mktemp("tiny"))
+    return tiny_models.save_tiny_model(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture
@@ -22,9 +22,11 @@ def with_gpu(monkeypatch):
     """Make the machine look as if it had a GPU with so many bytes free, and the packages."""
 
     def pretend(free: int, packages=("accelerate", "bitsandbytes")):
-        monkeypatch.setattr(gpu, "device", lambda name=None: CUDA)
+        monkeypatch.setattr(gpu, "choose_device", lambda name=None: CUDA)
         monkeypatch.setattr(gpu, "best_dtype", lambda on, parameters: torch.bfloat16)
-        monkeypatch.setattr(gpu, "memory", lambda on: gpu.Memory(free, free))
+        monkeypatch.setattr(
+            gpu, "device_memory", lambda on: gpu.DeviceMemory(free, free)
+        )
         monkeypatch.setattr(
             placement, "find_spec", lambda name: name in packages or None
         )
@@ -38,27 +40,29 @@ def weights(saved):
 
 def test_numbers_are_counted_without_the_weights(saved):
     lm = models.load(saved, device="cpu")
-    assert placement.count(weights(saved)) == lm.n_parameters
+    assert placement.count_parameters(weights(saved)) == lm.n_parameters
     assert lm.n_parameters == sum(weight.numel() for weight in lm.model.parameters())
 
 
 def test_a_model_that_fits_is_on_one_device(saved, with_gpu):
-    size = 2 * placement.count(weights(saved))
+    size = 2 * placement.count_parameters(weights(saved))
     with_gpu(2 * size)
-    place = placement.place(saved, weights(saved), None, "")
+    place = placement.choose_placement(saved, weights(saved), None, "")
     assert place.settings == {"dtype": torch.bfloat16}
     with_gpu(size)
     assert (
-        placement.place(saved, weights(saved), None, None).settings["device_map"]
+        placement.choose_placement(saved, weights(saved), None, None).settings[
+            "device_map"
+        ]
         == "auto"
     )
-    assert not placement.place(saved, weights(saved), "cuda", None).spread
-    assert not placement.place(saved, weights(saved), None, "4bit").spread
+    assert not placement.choose_placement(saved, weights(saved), "cuda", None).spread
+    assert not placement.choose_placement(saved, weights(saved), None, "4bit").spread
 
 
 def test_bits_are_told_to_transformers(saved, with_gpu):
     with_gpu(1 << 40)
-    place = placement.place(saved, weights(saved), None, "4bit")
+    place = placement.choose_placement(saved, weights(saved), None, "4bit")
     told = placement.Placement(CUDA, torch.bfloat16, "4bit")
     assert place == told
     with pytest.MonkeyPatch.context() as patch:
@@ -81,16 +85,16 @@ def test_what_is_missing_is_one_sentence(saved, with_gpu):
     with pytest.raises(
         UserError, match=r"bitsandbytes==[\d.]+ must be installed \(pip install"
     ):
-        placement.place(saved, weights(saved), None, "4bit")
+        placement.choose_placement(saved, weights(saved), None, "4bit")
     with_gpu(1, packages=[])
     with pytest.raises(
         UserError, match=r"on cuda, and to spread .* accelerate==[\d.]+ must be"
     ):
-        placement.place(saved, weights(saved), None, None)
+        placement.choose_placement(saved, weights(saved), None, None)
 
 
 def test_the_manifest_says_how_a_model_is_loaded(saved):
-    told = models.describe(models.load(saved, device="cpu"))
+    told = models.describe_model(models.load(saved, device="cpu"))
     assert (told["quantization"], told["device_map"], told["dtype"]) == (
         None,
         [],

@@ -63,7 +63,7 @@ def llama_like() -> PreTrainedTokenizerFast:
         vocab_size=300, special_tokens=["<unk>", "<s>"], show_progress=False
     )
     tokenizer.train_from_iterator(
-        [*tiny_models.TEXTS, *CITIES, *COUNTRIES, "\n"], trainer
+        [*tiny_models.TOKENIZER_TEXTS, *CITIES, *COUNTRIES, "\n"], trainer
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>"
@@ -83,7 +83,9 @@ def rows(lm, asked: list[str]) -> list[tokens.Row]:
         [(p, e) for p in asked for e in ENDS], columns=["prompt", "end"]
     )
     groups = [(prompt,) for prompt in table["prompt"]]
-    return tokens.rows(lm, list(table["prompt"]), list(table["end"]), groups)
+    return tokens.rows_of_continuations(
+        lm, list(table["prompt"]), list(table["end"]), groups
+    )
 
 
 def spliced_and_whole(lm, asked, monkeypatch):
@@ -95,7 +97,7 @@ def spliced_and_whole(lm, asked, monkeypatch):
     )
     found = rows(lm, asked)
     count = len(read)
-    monkeypatch.setattr(prefix_tokenising, "FEW", 10_000)
+    monkeypatch.setattr(prefix_tokenising, "FEWEST_CONTINUATIONS", 10_000)
     return found, rows(lm, asked), count
 
 
@@ -103,12 +105,12 @@ def spliced_and_whole(lm, asked, monkeypatch):
 @pytest.mark.parametrize("separator", [" is in ", " : ", ": "])
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_spliced_ids_are_those_of_the_whole_text(name, separator, make, monkeypatch):
-    lm = tiny_models.language_model("llama", TOKENIZERS[name]())
+    lm = tiny_models.tiny_language_model("llama", TOKENIZERS[name]())
     asked = make(separator)
     found, whole, count = spliced_and_whole(lm, asked, monkeypatch)
     assert found == whole
     # Each prompt alone, its first and last text, and the sample: far from all texts.
-    assert count <= 3 * len(asked) + prefix_tokenising.SAMPLE < len(found)
+    assert count <= 3 * len(asked) + prefix_tokenising.N_SAMPLED_TEXTS < len(found)
 
 
 def letters(texts):
@@ -129,7 +131,7 @@ PARTS = {  # ways to cut a text that does not begin where the whole one does
 @pytest.mark.parametrize("name", PARTS)
 def test_tokens_that_a_part_has_otherwise_are_seen_and_read_whole(name, caplog):
     with caplog.at_level("INFO"):
-        found = prefix_tokenising.joint(
+        found = prefix_tokenising.joint_token_ids(
             PAIRS, letters, lambda texts: letters(map(PARTS[name], texts))
         )
     assert found == WHOLE
@@ -144,12 +146,12 @@ def test_tokens_that_a_part_has_otherwise_are_seen_and_read_whole(name, caplog):
             [(prompt, end) for end in ENDS]
             for prompt in ("Lyon is in\n" * 2, "x\n\n" + "x" * 500)
         ),
-        PAIRS[: prefix_tokenising.FEW - 1],
+        PAIRS[: prefix_tokenising.FEWEST_CONTINUATIONS - 1],
     ],
 )
 def test_few_and_prompts_without_a_short_last_example_are_read_whole(pairs):
     read = []
-    found = prefix_tokenising.joint(
+    found = prefix_tokenising.joint_token_ids(
         pairs, letters, lambda texts: read.extend(texts) or letters(texts)
     )
     assert found == letters(["".join(pair) for pair in pairs])
@@ -160,8 +162,8 @@ def test_few_and_prompts_without_a_short_last_example_are_read_whole(pairs):
 @pytest.mark.parametrize("separator", [" is in ", " : "])
 @pytest.mark.parametrize("vocabulary", ["gpt-2", "phi-3", "falcon"])
 def test_real_vocabularies(shared, vocabulary, separator, make, monkeypatch):
-    real = tiny_models.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
-    lm = tiny_models.language_model("gpt2", real)
+    real = tiny_models.published_tokenizer(shared / "data" / "tokenizers", vocabulary)
+    lm = tiny_models.tiny_language_model("gpt2", real)
     found, whole, count = spliced_and_whole(lm, make(separator, 50), monkeypatch)
     assert found == whole
     assert count < len(found)

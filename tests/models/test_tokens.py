@@ -14,7 +14,9 @@ from tests import tiny_models
 
 def one(lm, prompt, *continuations):
     names = [("item", "variant")] * len(continuations)
-    return tokens.rows(lm, [prompt] * len(continuations), continuations, names)
+    return tokens.rows_of_continuations(
+        lm, [prompt] * len(continuations), continuations, names
+    )
 
 
 def pieces(lm, row):
@@ -22,7 +24,7 @@ def pieces(lm, row):
 
 
 def test_plain_continuation_starts_after_the_prompt():
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer())
     row = one(lm, "Which country is Lyon in?", " France")[0]
     assert pieces(lm, row) == ["ĠFrance"]
     assert row.ids[: row.start] == tuple(
@@ -31,7 +33,7 @@ def test_plain_continuation_starts_after_the_prompt():
 
 
 def test_merge_over_the_boundary_moves_the_start_of_all_options():
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer())
     merged, plain = one(lm, "He was born in 19", "45", " and")
     assert pieces(lm, merged) == ["Ġ1945"]
     assert merged.start == plain.start
@@ -39,9 +41,11 @@ def test_merge_over_the_boundary_moves_the_start_of_all_options():
 
 
 def test_options_of_another_probe_do_not_move_the_start():
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer())
     prompts = ["He was born in 19"] * 2
-    made = tokens.rows(lm, prompts, ["45", " and"], [("a", "v"), ("b", "v")])
+    made = tokens.rows_of_continuations(
+        lm, prompts, ["45", " and"], [("a", "v"), ("b", "v")]
+    )
     assert lm.tokenizer.decode(list(made[1].scored)) == " and"
 
 
@@ -55,7 +59,7 @@ def test_options_of_another_probe_do_not_move_the_start():
     ],
 )
 def test_merged_pieces_read_as_the_joint_text(prompt, continuation):
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer("bos"))
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer("bos"))
     row = one(lm, prompt, continuation)[0]
     assert row.ids == tuple(lm.tokenizer(prompt + continuation)["input_ids"])
     text = lm.tokenizer.decode(list(row.scored))
@@ -78,40 +82,42 @@ def test_start_is_within_the_prompt_and_common_to_all_options(prompt, options):
     assert [row.ids for row in made] == joint
 
 
-LM = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer("bos"))
+LM = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer("bos"))
 
 
 @pytest.mark.parametrize("special", ["bos", "bos+eos"])
 def test_first_token_is_added_once_and_last_is_dropped(special):
-    lm = tiny_models.language_model("llama", tiny_models.byte_tokenizer(special))
+    lm = tiny_models.tiny_language_model("llama", tiny_models.byte_tokenizer(special))
     row = one(lm, "Lyon is in", " France")[0]
     assert row.ids.count(0) == 1
     assert row.ids[0] == 0
     assert row.ids[-1] != 1
-    assert tokens.read(lm, ["Lyon is in"]) == ["<s>Lyon is in"]
+    assert tokens.strings_read_by_model(lm, ["Lyon is in"]) == ["<s>Lyon is in"]
 
 
 def test_sentencepiece_pieces_keep_their_space():
-    lm = tiny_models.language_model("llama", tiny_models.piece_tokenizer("bos"))
+    lm = tiny_models.tiny_language_model("llama", tiny_models.piece_tokenizer("bos"))
     row = one(lm, "Lyon is located in", " France")[0]
     assert pieces(lm, row) == ["▁France"]
 
 
 def test_seq2seq_encoder_reads_the_prompt_and_decoder_the_continuation():
-    lm = tiny_models.language_model("t5")
+    lm = tiny_models.tiny_language_model("t5")
     row = one(lm, "Which country is Lyon in?", " France")[0]
     assert row.source == tuple(lm.tokenizer("Which country is Lyon in?")["input_ids"])
     assert row.source[-1] == lm.tokenizer.eos_token_id
     assert pieces(lm, row) == ["▁France"]
     assert row.ids[: row.start] == (lm.model.config.decoder_start_token_id,)
-    assert tokens.read(lm, ["Lyon?"]) == ["Lyon?</s>"]
+    assert tokens.strings_read_by_model(lm, ["Lyon?"]) == ["Lyon?</s>"]
 
 
 def test_chat_template_is_read_and_the_first_token_not_doubled():
-    lm = tiny_models.language_model("llama", tiny_models.chat_tokenizer(), chat=True)
+    lm = tiny_models.tiny_language_model(
+        "llama", tiny_models.chat_tokenizer(), chat=True
+    )
     row = one(lm, "Which country is Lyon in?", " France")[0]
     read = "<s>[user] Which country is Lyon in?\n[assistant] "
-    assert tokens.read(lm, ["Which country is Lyon in?"]) == [read]
+    assert tokens.strings_read_by_model(lm, ["Which country is Lyon in?"]) == [read]
     assert lm.tokenizer.decode(list(row.ids)) == read + "France"
     assert row.ids.count(0) == 1
     plain = dataclasses.replace(lm, prompt_format="bare")
@@ -125,7 +131,7 @@ def test_a_continuation_needs_tokens_and_something_before_it():
         one(LM, "Lyon", "")
     with pytest.raises(UserError, match="has nothing before it"):
         one(
-            tiny_models.language_model("gpt2", tiny_models.byte_tokenizer()),
+            tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer()),
             "",
             " France",
         )
@@ -135,7 +141,10 @@ def test_a_continuation_needs_tokens_and_something_before_it():
 
 
 def test_ids_without_a_piece_have_a_name():
-    assert tokens.pieces(tiny_models.language_model("t5"), [5, 419])[1] == "<419>"
+    assert (
+        tokens.token_names(tiny_models.tiny_language_model("t5"), [5, 419])[1]
+        == "<419>"
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,8 +158,8 @@ def test_ids_without_a_piece_have_a_name():
     ],
 )
 def test_merges_of_real_vocabularies(shared, vocabulary, prompt, continuation, merges):
-    real = tiny_models.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
-    lm = tiny_models.language_model("gpt2", real)
+    real = tiny_models.published_tokenizer(shared / "data" / "tokenizers", vocabulary)
+    lm = tiny_models.tiny_language_model("gpt2", real)
     row = one(lm, prompt, continuation)[0]
     assert row.ids == tuple(real(prompt + continuation)["input_ids"])
     assert (row.start < len(real(prompt)["input_ids"])) == merges
@@ -160,7 +169,7 @@ def test_merges_of_real_vocabularies(shared, vocabulary, prompt, continuation, m
 
 
 def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer())
     given, tokenise = [], type(lm.tokenizer).__call__
 
     def counted(tokenizer, texts, **settings):
@@ -168,7 +177,7 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
         return tokenise(tokenizer, texts, **settings)
 
     monkeypatch.setattr(type(lm.tokenizer), "__call__", counted)
-    tokens.forget(lm)
+    tokens.forget_token_ids(lm)
     first = one(lm, "Lyon lies in", " France", " Italy")
     texts = {"Lyon lies in", "Lyon lies in France", "Lyon lies in Italy"}
     assert texts <= set(given)
@@ -178,8 +187,8 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
     before = len(given)
     assert one(lm, "Lyon lies in", " Italy", " France") == first[::-1]
     assert len(given) == before
-    monkeypatch.setattr(tokens, "ROOM", 10)
-    tokens.forget(lm)
+    monkeypatch.setattr(tokens, "MOST_KEPT_CHARACTERS", 10)
+    tokens.forget_token_ids(lm)
     assert one(lm, "Lyon lies in", " France", " Italy") == first
     assert len(given) > before
     assert sum(len(text) for _, text in lm.known.ids) <= 10
@@ -202,16 +211,18 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
 )
 def test_a_template_puts_the_question_or_is_refused(template, read):
     tokenizer = tiny_models.chat_tokenizer()
-    lm = tiny_models.language_model("llama", tokenizer, chat=True)
+    lm = tiny_models.tiny_language_model("llama", tokenizer, chat=True)
     lm.tokenizer.chat_template = template
     if "messages" in template:
-        assert tokens.read(lm, ["Up?"]) == [read or "Up?<think></think>"]
+        assert tokens.strings_read_by_model(lm, ["Up?"]) == [
+            read or "Up?<think></think>"
+        ]
     else:
         with pytest.raises(UserError, match=read):
-            tokens.read(lm, ["Up?"])
+            tokens.strings_read_by_model(lm, ["Up?"])
 
 
-NO_FIRST = tiny_models.TEMPLATE.replace("{{ bos_token }}", "")
+NO_FIRST = tiny_models.CHAT_TEMPLATE.replace("{{ bos_token }}", "")
 
 
 @pytest.mark.parametrize(
@@ -221,7 +232,7 @@ NO_FIRST = tiny_models.TEMPLATE.replace("{{ bos_token }}", "")
         ("mistral", "none", None, True),
         ("gemma2", "none", NO_FIRST, True),
         ("gemma2", "bos", NO_FIRST, True),
-        ("gemma2", "none", tiny_models.TEMPLATE, False),
+        ("gemma2", "none", tiny_models.CHAT_TEMPLATE, False),
         ("gemma2", "bos", None, False),
         ("mixtral", "bos+eos", None, False),
         ("llama", "none", None, False),  # some of this family are trained without
@@ -231,18 +242,18 @@ NO_FIRST = tiny_models.TEMPLATE.replace("{{ bos_token }}", "")
 def test_a_missing_first_token_is_told(family, special, template, told):
     tokenizer = tiny_models.byte_tokenizer(special)
     tokenizer.chat_template = template
-    lm = tiny_models.language_model(family, tokenizer, chat=bool(template))
-    assert bool(tokens.unbegun(lm)) == told
-    assert ("warning" in probing.method(lm)) == told
+    lm = tiny_models.tiny_language_model(family, tokenizer, chat=bool(template))
+    assert bool(tokens.missing_first_token_warning(lm)) == told
+    assert ("warning" in probing.scoring_method(lm)) == told
 
 
 def test_what_is_told_of_a_first_token_mends_it(tmp_path, caplog):
-    tiny_models.save(tmp_path, "gemma2", tiny_models.byte_tokenizer())
-    told = tokens.unbegun(models.load(tmp_path))
+    tiny_models.save_tiny_model(tmp_path, "gemma2", tiny_models.byte_tokenizer())
+    told = tokens.missing_first_token_warning(models.load(tmp_path))
     assert caplog.messages == [told]
     assert "AutoTokenizer.from_pretrained(FOLDER, add_bos_token=True)" in told
     AutoTokenizer.from_pretrained(tmp_path, add_bos_token=True).save_pretrained(
         tmp_path
     )
-    assert not tokens.unbegun(models.load(tmp_path))
+    assert not tokens.missing_first_token_warning(models.load(tmp_path))
     assert len(caplog.messages) == 1

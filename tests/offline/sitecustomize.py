@@ -12,7 +12,7 @@ import socket
 import sys
 from typing import Any
 
-ALLOWED = "TESTS_MAY_USE_NETWORK"  # set it to 1 to let them
+NETWORK_VARIABLE = "TESTS_MAY_USE_NETWORK"  # set it to 1 to let them
 TO_ADDRESS = {"socket.connect", "socket.sendto"}  # their second argument is where to
 TO_HOST = {
     "socket.getaddrinfo",
@@ -25,7 +25,7 @@ class NetworkForbidden(RuntimeError):
     """Raised where a test would have left the machine; no library takes it for being offline."""
 
 
-def outside(host: str | bytes | None) -> bool:
+def is_other_machine(host: str | bytes | None) -> bool:
     """Tell whether a host is another machine, or a name that another machine would look up."""
     host = host.decode() if isinstance(host, bytes) else host
     if host in (None, "", "localhost", socket.gethostname()):
@@ -36,7 +36,7 @@ def outside(host: str | bytes | None) -> bool:
         return True
 
 
-def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+def refuse_connection(event: str, arguments: tuple[Any, ...]) -> None:
     """Stop what would leave the machine."""
     if event in TO_ADDRESS and isinstance(arguments[1], tuple):  # else a Unix socket
         host = arguments[1][0]
@@ -44,8 +44,8 @@ def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         host = arguments[0]
     else:
         return
-    if outside(host) and os.environ.get(ALLOWED) != "1":
+    if is_other_machine(host) and os.environ.get(NETWORK_VARIABLE) != "1":
         raise NetworkForbidden(f"tests use no network, but {event} asked for {host!r}")
 
 
-sys.addaudithook(refuse)
+sys.addaudithook(refuse_connection)

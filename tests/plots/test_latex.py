@@ -25,13 +25,13 @@ LINES = [
     "\n\n",
     r"\\[1ex]",
     "a\tb\u2028c",
-    "".join(latex.COMMANDS),
+    "".join(latex.LATEX_COMMANDS),
 ]
 TEXTS = [
-    *hostile_inputs.STRINGS,
+    *hostile_inputs.HOSTILE_STRINGS,
     *SCRIPTS,
     *LINES,
-    *(f"x{mark}i{mark}" for mark in latex.ACCENTS),
+    *(f"x{mark}i{mark}" for mark in latex.LATEX_ACCENTS),
 ]
 
 
@@ -53,12 +53,12 @@ TEXTS = [
     ],
 )
 def test_each_character_is_written_by_the_rule(text, written):
-    assert latex.escape(text) == written
+    assert latex.escape_latex(text) == written
 
 
 @given(st.text())
 def test_whatever_is_said_becomes_plain_letters_on_one_line(text):
-    written = latex.escape(text)
+    written = latex.escape_latex(text)
     assert written.isascii()
     assert written.isprintable()
     assert not written.startswith(("[", "*"))
@@ -69,12 +69,14 @@ def test_whatever_is_said_becomes_plain_letters_on_one_line(text):
 
 def test_letters_that_are_composed_in_another_way_are_the_same():
     text = "Ångström, Tēnā koe, Đặng, Ḯ"
-    assert latex.escape(unicodedata.normalize("NFD", text)) == latex.escape(text)
+    assert latex.escape_latex(unicodedata.normalize("NFD", text)) == latex.escape_latex(
+        text
+    )
 
 
 def test_cells_and_headings_are_written_alike(tmp_path):
     said = ["[5] √", None, ["50 % $"]]
-    result_tables.export(
+    result_tables.export_table(
         pd.DataFrame({"η [1]": said, "n": [0.12345, 2.0, 1.0]}), "t", tmp_path
     )
     lines = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
@@ -87,10 +89,10 @@ def test_cells_and_headings_are_written_alike(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
 def test_pdflatex_sets_whatever_is_said(tmp_path):
-    result_tables.export(
+    result_tables.export_table(
         pd.DataFrame({"said": TEXTS, "again": TEXTS}), "rows", tmp_path
     )
-    result_tables.export(
+    result_tables.export_table(
         pd.DataFrame({text: [1.5] for text in dict.fromkeys(TEXTS)}), "heads", tmp_path
     )
     inside = "\n\n".join(rf"\input{{{name}}}" for name in ("rows", "heads"))

@@ -8,10 +8,10 @@ from helpers import UserError
 from helpers.models import tokens
 from helpers.probing import attribution
 from helpers.probing.attribution import (
-    attribute,
-    attribute_well,
+    attribute_probability,
+    attribute_until_converged,
     baseline_ids,
-    converged,
+    has_converged,
 )
 from tests import tiny_models
 
@@ -44,9 +44,9 @@ def integrated_gradients(lm, row, at: int, points: int = 100):
 
 @pytest.mark.parametrize("family", ["llama", "gpt2", "gpt_neox", "bloom", "t5"])
 def test_scores_are_integrated_gradients(family):
-    lm = tiny_models.language_model(family)
-    found = attribute(lm, PROMPT, " Italy", n_steps=60)
-    row = tokens.rows(lm, [PROMPT], [" Italy"], [("a",)])[0]
+    lm = tiny_models.tiny_language_model(family)
+    found = attribute_probability(lm, PROMPT, " Italy", n_steps=60)
+    row = tokens.rows_of_continuations(lm, [PROMPT], [" Italy"], [("a",)])[0]
     assert found["step"].nunique() == len(row.scored)
     for step, part in found.groupby("step"):
         own, change = integrated_gradients(lm, row, row.start + step)
@@ -68,20 +68,20 @@ def test_points_are_added_until_the_integral_converges(monkeypatch):
             {"step": [0, 0], "score": [0.5, 1 / n_steps], "change": 0.5}
         )
 
-    monkeypatch.setattr(attribution, "attribute", off_by)
-    monkeypatch.setattr(attribution, "STEPS", (10, 100, 1000))
-    assert converged(attribute_well(None, PROMPT, " Italy"))
+    monkeypatch.setattr(attribution, "attribute_probability", off_by)
+    monkeypatch.setattr(attribution, "N_STEPS_TRIED", (10, 100, 1000))
+    assert has_converged(attribute_until_converged(None, PROMPT, " Italy"))
     assert tried == [10, 100]  # off by a fifth of the change, then by a fiftieth
-    monkeypatch.setattr(attribution, "STEPS", (4, 10))
-    assert not converged(attribute_well(None, PROMPT, " Italy"))
+    monkeypatch.setattr(attribution, "N_STEPS_TRIED", (4, 10))
+    assert not has_converged(attribute_until_converged(None, PROMPT, " Italy"))
     one = pd.DataFrame({"step": [0, 1], "score": [0.5, 0.004], "change": [0.5, 0.0]})
-    assert converged(one)  # a small error of a token that adds nothing
-    assert not converged(one.assign(change=[0.4, 0.0]))
+    assert has_converged(one)  # a small error of a token that adds nothing
+    assert not has_converged(one.assign(change=[0.4, 0.0]))
 
 
 def test_steps_and_tokens_are_those_of_score():
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
-    found = attribute(
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer())
+    found = attribute_probability(
         lm, "He was born in 19", "45", n_steps=10
     )  # one piece with its prompt's end
     assert found["step_token"].unique().tolist() == ["Ġ1945"]
@@ -89,7 +89,7 @@ def test_steps_and_tokens_are_those_of_score():
 
 
 def test_the_model_is_left_as_it_was():
-    lm = tiny_models.language_model("gpt2", pad_token_id=None)
+    lm = tiny_models.tiny_language_model("gpt2", pad_token_id=None)
     before = (
         lm.model.config.to_dict(),
         lm.tokenizer.pad_token,
@@ -98,7 +98,7 @@ def test_the_model_is_left_as_it_was():
     ids = torch.tensor([lm.tokenizer(PROMPT)["input_ids"]])
     with torch.no_grad():
         logits = lm.model(input_ids=ids).logits
-        first = attribute(lm, PROMPT, " Italy", n_steps=5)
+        first = attribute_probability(lm, PROMPT, " Italy", n_steps=5)
         assert torch.equal(lm.model(input_ids=ids).logits, logits)
     assert (
         lm.model.config.to_dict(),
@@ -108,18 +108,20 @@ def test_the_model_is_left_as_it_was():
     assert all(
         weight.requires_grad and weight.grad is None for weight in lm.model.parameters()
     )
-    assert first.equals(attribute(lm, PROMPT, " Italy", n_steps=5))
+    assert first.equals(attribute_probability(lm, PROMPT, " Italy", n_steps=5))
 
 
 def test_a_prompt_over_the_context_is_refused():
     with pytest.raises(UserError, match="at most 128"):
-        attribute(tiny_models.language_model("llama"), PROMPT * 20, " Italy")
+        attribute_probability(
+            tiny_models.tiny_language_model("llama"), PROMPT * 20, " Italy"
+        )
 
 
 @pytest.mark.parametrize("most", [5, 1, 0])
 def test_want_of_memory_is_met_with_fewer_points(most):
-    lm = tiny_models.language_model("llama")
-    wanted = attribute(lm, PROMPT, " Italy", n_steps=20)
+    lm = tiny_models.tiny_language_model("llama")
+    wanted = attribute_probability(lm, PROMPT, " Italy", n_steps=20)
 
     def scarce(module, inputs):
         if len(inputs[0]) > most:
@@ -128,18 +130,20 @@ def test_want_of_memory_is_met_with_fewer_points(most):
     lm.model.model.layers[0].register_forward_pre_hook(scarce)
     if not most:
         with pytest.raises(UserError, match="does not fit into the memory"):
-            attribute(lm, PROMPT, " Italy", n_steps=20)
+            attribute_probability(lm, PROMPT, " Italy", n_steps=20)
     else:
-        found = attribute(lm, PROMPT, " Italy", n_steps=20)
+        found = attribute_probability(lm, PROMPT, " Italy", n_steps=20)
         pd.testing.assert_frame_equal(found, wanted, atol=1e-7)
 
 
 def test_a_templates_tokens_have_their_share():
-    lm = tiny_models.language_model("llama", tiny_models.chat_tokenizer(), chat=True)
-    found = attribute(lm, PROMPT, " Italy", n_steps=60)
+    lm = tiny_models.tiny_language_model(
+        "llama", tiny_models.chat_tokenizer(), chat=True
+    )
+    found = attribute_probability(lm, PROMPT, " Italy", n_steps=60)
     first = "".join(found.loc[found["step"] == 0, "token"])
     assert (
         first.replace("Ġ", " ").replace("Ċ", "\n")
-        == tokens.read(lm, [PROMPT])[0].strip()
+        == tokens.strings_read_by_model(lm, [PROMPT])[0].strip()
     )
-    assert converged(found)
+    assert has_converged(found)

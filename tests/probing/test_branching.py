@@ -11,13 +11,19 @@ from hypothesis import strategies as st
 from helpers import UserError
 from helpers.probing import engine, generate
 from helpers.probing.engine import decoding, packed_continuations, packing, trial
-from helpers.probing.engine.decoding import Rules, Task
-from helpers.probing.engine.trie import PASS
+from helpers.probing.engine.decoding import ContinuationTask, StoppingRules
+from helpers.probing.engine.trie import PASS_PRICE
 from tests import tiny_models
-from tests.probing.test_engine import METHODS, short_of_memory, tokens_forwarded
+from tests.probing.test_engine import (
+    METHOD_BY_FAMILY,
+    count_forwarded_tokens,
+    fail_beyond_tokens,
+)
 
 PACKED = [
-    n for n, way in METHODS.items() if way == "packed" and n not in tiny_models.SEQ2SEQ
+    n
+    for n, way in METHOD_BY_FAMILY.items()
+    if way == "packed" and n not in tiny_models.SEQ2SEQ_FAMILIES
 ]
 # Learned, rotary and biased positions; windows, soft caps, latent keys.
 ATTENTION = [
@@ -45,7 +51,7 @@ def case(family: str):
 @functools.cache
 def made(family: str):
     """Return a tiny model and prompts: some begin alike, one begins as another whole one."""
-    lm = tiny_models.language_model(family)
+    lm = tiny_models.tiny_language_model(family)
     draw = np.random.default_rng(0)
 
     def text(n: int) -> tuple[int, ...]:
@@ -55,7 +61,9 @@ def made(family: str):
     prompts = [head + text(1 + n % 4) for head in heads for n in range(5)]
     prompts += [heads[0], heads[0][:20], prompts[1] + text(2)]
     anchors = [text(1 + n % 5) for n in range(len(prompts))]
-    return lm, [Task(ids, anchor=anchor) for ids, anchor in zip(prompts, anchors)]
+    return lm, [
+        ContinuationTask(ids, anchor=anchor) for ids, anchor in zip(prompts, anchors)
+    ]
 
 
 @functools.cache
@@ -82,17 +90,19 @@ def forced(lm, ids: tuple[int, ...], anchor: tuple[int, ...]) -> list[float]:
 
 
 @functools.cache
-def echoing(family: str) -> list[Task]:
+def echoing(family: str) -> list[ContinuationTask]:
     """Return tasks whose anchors begin as the model goes on, so that texts run along them."""
     lm, tasks = case(family)
     return [
-        Task(task.ids, anchor=(*loop(lm, task.ids)[0][: n % (NEW + 1)], *task.anchor))
+        ContinuationTask(
+            task.ids, anchor=(*loop(lm, task.ids)[0][: n % (NEW + 1)], *task.anchor)
+        )
         for n, task in enumerate(tasks)
     ]
 
 
 def expected(
-    lm, task: Task, rules: Rules
+    lm, task: ContinuationTask, rules: StoppingRules
 ) -> tuple[list[int], list[float], list[float]]:
     """Return tokens, log-probabilities and those of the anchor, as a plain loop reads them."""
     said, chances = loop(lm, task.ids)
@@ -101,10 +111,12 @@ def expected(
         if said[n] in rules.ends:
             kept, steps = n, n + 1
             break
-        whole = decoding.decode(lm, task, said[: n + 1])
+        whole = decoding.decode_new_tokens(lm, task, said[: n + 1])
         found = [whole.index(word) for word in rules.stop if word in whole]
         if found:
-            parts = [decoding.decode(lm, task, said[:m]) for m in range(n + 2)]
+            parts = [
+                decoding.decode_new_tokens(lm, task, said[:m]) for m in range(n + 2)
+            ]
             kept = next(
                 m for m, p in enumerate(parts) if p.startswith(whole[: min(found)])
             )
@@ -116,14 +128,16 @@ def expected(
 
 
 def run(
-    lm, tasks, rules, length: int = 512, price: float = PASS, scored=frozenset()
+    lm, tasks, rules, length: int = 512, price: float = PASS_PRICE, scored=frozenset()
 ) -> dict:
-    parts = list(packed_continuations.run(lm, tasks, length, rules, price, scored))
+    parts = list(
+        packed_continuations.continue_in_packs(lm, tasks, length, rules, price, scored)
+    )
     assert sum(map(len, parts)) == len(tasks)  # each text once
     return {task: text for part in parts for task, text in part.items()}
 
 
-def difference(lm, found: dict, rules: Rules) -> float:
+def difference(lm, found: dict, rules: StoppingRules) -> float:
     """Return the largest difference of a log-probability; infinity where a text is another."""
     worst = 0.0
     for task, text in found.items():
@@ -142,8 +156,8 @@ def difference(lm, found: dict, rules: Rules) -> float:
 @pytest.mark.parametrize("family", sorted(PACKED))
 def test_every_packed_family_says_what_a_plain_loop_says(family):
     lm, tasks = case(family)
-    rules = Rules(NEW, (), ())
-    assert engine.scorer(lm).joins
+    rules = StoppingRules(NEW, (), ())
+    assert engine.scorer_of_model(lm).joins
     assert difference(lm, run(lm, tasks, rules), rules) <= EXACT
     assert difference(lm, run(lm, tasks, rules, 24, 0), rules) <= EXACT
     both = echoing(family)
@@ -154,7 +168,7 @@ def test_every_packed_family_says_what_a_plain_loop_says(family):
 
 @pytest.mark.parametrize("family", ["llama_dynamic", "mamba", "t5"])
 def test_other_families_are_continued_otherwise(family):
-    assert not engine.scorer(tiny_models.language_model(family)).joins
+    assert not engine.scorer_of_model(tiny_models.tiny_language_model(family)).joins
 
 
 @settings(max_examples=40, deadline=None)
@@ -168,9 +182,9 @@ def test_prompts_rules_order_and_packs_change_no_text(data, family):
     stop = data.draw(st.lists(st.sampled_from(LETTERS), max_size=3))
     likely = sorted({token for task in tasks for token in loop(lm, task.ids)[0]})
     ends = data.draw(st.lists(st.sampled_from(likely), max_size=5))
-    rules = Rules(new, tuple(stop), tuple(ends))
+    rules = StoppingRules(new, tuple(stop), tuple(ends))
     length = data.draw(st.sampled_from([1, 7, 24, 64, 512]))
-    price = data.draw(st.sampled_from([0, PASS, float("inf")]))
+    price = data.draw(st.sampled_from([0, PASS_PRICE, float("inf")]))
     found = run(lm, asked, rules, length, price, scored)
     assert {task for task, text in found.items() if text.scored} == scored
     assert difference(lm, found, rules) <= EXACT
@@ -203,38 +217,38 @@ def late(model, allowed, queries, keys):
     )
 
 
-RIGHT = packing.placed
+RIGHT = packing.mask_and_positions
 
 
 @pytest.mark.parametrize("wrong", [visible, by_place, late])
 @pytest.mark.parametrize("family", ["bloom", "gpt2", "llama", "mistral"])
 def test_a_wrong_mask_or_position_fails_and_is_not_used(wrong, family, monkeypatch):
     lm, tasks = case(family)
-    rules = Rules(NEW, (), ())
-    monkeypatch.setattr(packing, "placed", wrong)
+    rules = StoppingRules(NEW, (), ())
+    monkeypatch.setattr(packing, "mask_and_positions", wrong)
     assert difference(lm, run(lm, tasks, rules), rules) > 1000 * EXACT
-    assert not engine.scorer(lm).joins
+    assert not engine.scorer_of_model(lm).joins
 
 
 def test_a_window_left_out_of_the_mask_fails(monkeypatch):
     lm, tasks = case("mistral")
-    rules = Rules(NEW, (), ())
-    monkeypatch.setattr(packing.families, "windows", lambda config: None)
+    rules = StoppingRules(NEW, (), ())
+    monkeypatch.setattr(packing.families, "attention_windows", lambda config: None)
     assert difference(lm, run(lm, tasks, rules), rules) > 1000 * EXACT
-    assert not engine.scorer(lm).joins
+    assert not engine.scorer_of_model(lm).joins
 
 
 def test_a_model_that_fails_goes_on_in_batches_and_that_is_told(monkeypatch, caplog):
-    lm = tiny_models.language_model("llama")
+    lm = tiny_models.tiny_language_model("llama")
     prompts = ["Which country is Lyon in?", "Lyon is located in", "The"]
     right = generate(lm, prompts, progress=False)
     lm.trials.continues_in_packs = None
-    monkeypatch.setattr(trial, "outcome", lambda *asked: asked[-1]()[0])
+    monkeypatch.setattr(trial, "trial_outcome", lambda *asked: asked[-1]()[0])
 
     def broken(*args):
         raise TypeError("no such argument")
 
-    monkeypatch.setattr(packing, "placed", broken)
+    monkeypatch.setattr(packing, "mask_and_positions", broken)
     found = generate(lm, prompts, progress=False)
     assert (
         "tiny-llama is continued in batches of equal length, which is slower"
@@ -247,8 +261,8 @@ def test_a_model_that_fails_goes_on_in_batches_and_that_is_told(monkeypatch, cap
 @pytest.mark.parametrize("family", ["bloom", "gpt2", "llama"])
 def test_each_distinct_token_goes_through_the_model_once(family):
     lm, tasks = case(family)
-    rules = Rules(NEW, ("a", "e"), ())
-    with tokens_forwarded(lm) as seen:
+    rules = StoppingRules(NEW, ("a", "e"), ())
+    with count_forwarded_tokens(lm) as seen:
         found = run(lm, tasks, rules)
     distinct = {task.ids[:n] for task in tasks for n in range(1, len(task.ids) + 1)}
     # The token that ends a text is not read.
@@ -262,26 +276,32 @@ def test_each_distinct_token_goes_through_the_model_once(family):
 def test_anchors_along_the_text_cost_nothing(family):
     lm, tasks = case(family)
     tasks = [task for task in tasks if len(task.ids) == len(tasks[0].ids)]
-    own = [Task(task.ids, anchor=tuple(loop(lm, task.ids)[0][:4])) for task in tasks]
-    rules = Rules(NEW, (), ())
-    with tokens_forwarded(lm) as alone:
+    own = [
+        ContinuationTask(task.ids, anchor=tuple(loop(lm, task.ids)[0][:4]))
+        for task in tasks
+    ]
+    rules = StoppingRules(NEW, (), ())
+    with count_forwarded_tokens(lm) as alone:
         run(lm, tasks, rules)
-    with tokens_forwarded(lm) as seen:
+    with count_forwarded_tokens(lm) as seen:
         found = run(lm, own, rules, scored=set(own))
     assert sum(seen) == sum(alone)
     assert len(seen) == len(alone) - 3  # three of the passes that each add a token
     assert difference(lm, found, rules) <= EXACT
 
 
-def unrelated(n: int, length: int) -> list[Task]:
+def unrelated(n: int, length: int) -> list[ContinuationTask]:
     draw = np.random.default_rng(1)
-    return [Task(tuple(draw.integers(3, 300, size=length).tolist())) for _ in range(n)]
+    return [
+        ContinuationTask(tuple(draw.integers(3, 300, size=length).tolist()))
+        for _ in range(n)
+    ]
 
 
 def test_prompts_are_read_while_few_texts_go_on():
     lm = case("llama")[0]
-    rules = Rules(NEW, (), ())
-    with tokens_forwarded(lm) as seen:
+    rules = StoppingRules(NEW, (), ())
+    with count_forwarded_tokens(lm) as seen:
         found = run(lm, unrelated(9, 20), rules, 64)
     assert seen[:3] == [60, 60, 60]
     assert len(seen) == 3 + NEW - 1
@@ -290,10 +310,10 @@ def test_prompts_are_read_while_few_texts_go_on():
 
 def test_one_prompt_with_two_anchors_is_read_once():
     lm, tasks = case("gpt2")
-    same = [Task(tasks[0].ids, anchor=(n, 5)) for n in (3, 4)]
-    rules, scorer = Rules(NEW, (), ()), engine.scorer(lm)
+    same = [ContinuationTask(tasks[0].ids, anchor=(n, 5)) for n in (3, 4)]
+    rules, scorer = StoppingRules(NEW, (), ()), engine.scorer_of_model(lm)
     assert scorer.joins
-    with tokens_forwarded(lm) as seen:
+    with count_forwarded_tokens(lm) as seen:
         found = list(scorer.texts(same, rules))
     assert seen[0] == len(tasks[0].ids)
     texts = {text.task: text for part in found for text in part}
@@ -304,30 +324,34 @@ def test_one_prompt_with_two_anchors_is_read_once():
 @pytest.mark.parametrize("family", ["llama", "bloom"])
 def test_packs_that_do_not_fit_are_halved(family):
     lm, tasks = case(family)
-    rules = Rules(NEW, (), ())
-    assert engine.scorer(lm).joins
-    with tokens_forwarded(lm) as seen, short_of_memory(lm, 20):
-        done = [text for part in engine.scorer(lm).texts(tasks, rules) for text in part]
+    rules = StoppingRules(NEW, (), ())
+    assert engine.scorer_of_model(lm).joins
+    with count_forwarded_tokens(lm) as seen, fail_beyond_tokens(lm, 20):
+        done = [
+            text
+            for part in engine.scorer_of_model(lm).texts(tasks, rules)
+            for text in part
+        ]
     assert any(size > 20 for size in seen)
     assert len(done) == len(tasks)
     assert difference(lm, {text.task: text for text in done}, rules) <= EXACT
     with (
-        short_of_memory(lm, 0),
+        fail_beyond_tokens(lm, 0),
         pytest.raises(UserError, match="does not fit into the memory"),
     ):
-        list(engine.scorer(lm).texts(tasks, rules))
+        list(engine.scorer_of_model(lm).texts(tasks, rules))
 
 
 def test_keys_of_texts_that_have_ended_are_let_go(monkeypatch):
     lm = case("llama")[0]
     tasks = unrelated(60, 9)
-    most, cache = [0], packing.cache
+    most, cache = [0], packing.dynamic_cache
 
     def watched(kept, *settings):
         most.append(kept[0][0].shape[-2] if kept else 0)
         return cache(kept, *settings)
 
-    monkeypatch.setattr(packing, "cache", watched)
-    rules = Rules(NEW, (), ())
+    monkeypatch.setattr(packing, "dynamic_cache", watched)
+    rules = StoppingRules(NEW, (), ())
     assert difference(lm, run(lm, tasks, rules, 32), rules) <= EXACT
     assert max(most) < 60 * 9 / 2

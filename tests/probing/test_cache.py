@@ -10,20 +10,20 @@ import torch
 
 from helpers import UserError
 from helpers.probing import engine, generate, result_cache, score
-from helpers.probing.engine import Packed
+from helpers.probing.engine import PackScorer
 from tests import tiny_models
-from tests.probing.test_scoring import table
+from tests.probing.test_scoring import probe_table
 
 CITIES = ("Lyon", "Bern", "Turin", "Rome", "Nice", "Bari")
-PROBES = table(
+PROBES = probe_table(
     [f"Which country is {city} in?" for city in CITIES], [" France", " Italy"]
 )
 
 
 @pytest.fixture
 def lm():
-    lm = tiny_models.language_model("llama")
-    assert engine.scorer(lm).joins  # tried
+    lm = tiny_models.tiny_language_model("llama")
+    assert engine.scorer_of_model(lm).joins  # tried
     return lm
 
 
@@ -34,7 +34,7 @@ def forwarded(lm, monkeypatch):
     Packs are so short that each holds one prompt with its two options.
     """
     seen = {"rows": 0, "passes": 0, "stop": None}
-    scored, continued = Packed.score, Packed.texts
+    scored, continued = PackScorer.score, PackScorer.texts
 
     def count(rows):
         if seen["passes"] == seen["stop"]:
@@ -53,8 +53,8 @@ def forwarded(lm, monkeypatch):
             yield done
 
     monkeypatch.setattr(lm.trials, "pack_length", 9)
-    monkeypatch.setattr(Packed, "score", counted_scores)
-    monkeypatch.setattr(Packed, "texts", counted_texts)
+    monkeypatch.setattr(PackScorer, "score", counted_scores)
+    monkeypatch.setattr(PackScorer, "texts", counted_texts)
     return seen
 
 
@@ -94,15 +94,17 @@ def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_pat
     # What `kill -9` leaves: the chunks written so far and a half-written file, no last
     # flush.
     monkeypatch.setattr(result_cache, "CHUNK_ROWS", 4)
-    write = result_cache.write
+    write = result_cache.write_results
     forwarded["stop"] = 5
     monkeypatch.setattr(
-        result_cache, "write", lambda to, new: write(to, new) if len(new) >= 4 else None
+        result_cache,
+        "write_results",
+        lambda to, new: write(to, new) if len(new) >= 4 else None,
     )
     with pytest.raises(KeyboardInterrupt):
         score(lm, PROBES, tmp_path, progress=False)
     (tmp_path / "answers-0123.tmp").write_bytes(b"PAR1 half a file")
-    monkeypatch.setattr(result_cache, "write", write)
+    monkeypatch.setattr(result_cache, "write_results", write)
     forwarded.update(rows=0, stop=None)
     found = score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == len(PROBES) - 8
@@ -156,20 +158,22 @@ def test_a_broken_file_is_set_aside_and_computed_again(lm, forwarded, tmp_path, 
 
 
 def test_other_models_formats_and_starts_have_other_keys(lm, tmp_path):
-    other = tiny_models.language_model("llama", seed=1)
+    other = tiny_models.tiny_language_model("llama", seed=1)
     chat, bare = (
-        tiny_models.language_model("llama", tiny_models.chat_tokenizer(), chat=c)
+        tiny_models.tiny_language_model("llama", tiny_models.chat_tokenizer(), chat=c)
         for c in (True, False)
     )
     for one, two in ((lm, other), (chat, bare)):
         first, second = (score(m, PROBES, tmp_path, progress=False) for m in (one, two))
         assert first["logprobs"].iloc[0] != second["logprobs"].iloc[0]
         pd.testing.assert_frame_equal(second, score(two, PROBES, progress=False))
-    theta = tiny_models.language_model("llama", rope_theta=50.0)
+    theta = tiny_models.tiny_language_model("llama", rope_theta=50.0)
     theta.model.config.rope_theta_note = "another configuration, the same weights"
-    half = tiny_models.language_model("llama")
+    half = tiny_models.tiny_language_model("llama")
     object.__setattr__(half, "dtype", torch.bfloat16)
-    assert len({result_cache.identity(each) for each in (lm, theta, half)}) == 3
+    assert (
+        len({result_cache.model_identity_hash(each) for each in (lm, theta, half)}) == 3
+    )
 
 
 def test_changed_rules_of_generation_are_not_read_from_the_cache(lm, tmp_path):
@@ -191,8 +195,10 @@ def test_a_full_disk_is_one_sentence(lm, monkeypatch, tmp_path):
 
 def test_values_come_back_exactly(tmp_path):
     result = result_cache.Result((-0.1, float("-inf")), (3, 4), (-1e-30,))
-    result_cache.write(tmp_path, {"a": result, "b": result_cache.Result((-1.0,))})
-    assert result_cache.read(tmp_path, ["a"]) == {"a": result}
+    result_cache.write_results(
+        tmp_path, {"a": result, "b": result_cache.Result((-1.0,))}
+    )
+    assert result_cache.read_results(tmp_path, ["a"]) == {"a": result}
 
 
 @pytest.mark.parametrize("library", ["torch", "transformers"])
@@ -201,7 +207,7 @@ def test_what_another_version_of_a_library_scored_is_not_read_back(
 ):
     score(lm, PROBES, tmp_path, progress=False)
     forwarded.update(rows=0)
-    other = result_cache.identities.versions() | {library: "9.9.9"}
-    monkeypatch.setattr(result_cache.identities, "versions", lambda: other)
+    other = result_cache.identities.library_versions() | {library: "9.9.9"}
+    monkeypatch.setattr(result_cache.identities, "library_versions", lambda: other)
     score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == len(PROBES)

@@ -7,7 +7,7 @@ import torch
 
 from helpers.models import tokens
 from helpers.probing import engine, generate
-from helpers.probing.engine import Packed, decoding
+from helpers.probing.engine import PackScorer, decoding
 from tests import tiny_models
 
 PROMPTS = [
@@ -21,12 +21,12 @@ PROMPTS = [
 @pytest.fixture(autouse=True)
 def in_batches(monkeypatch):
     """Continue every model in batches of equal length."""
-    monkeypatch.setattr(Packed, "joins", False)
+    monkeypatch.setattr(PackScorer, "joins", False)
 
 
 def spoilt(family: str, change):
     """Return a tiny model whose logits are changed by what it is given, and how often it read."""
-    lm = tiny_models.language_model(family, eos_token_id=None, pad_token_id=0)
+    lm = tiny_models.tiny_language_model(family, eos_token_id=None, pad_token_id=0)
     forward, read = lm.model.forward, []
 
     def changed(*args, **given):
@@ -47,7 +47,7 @@ def texts(lm) -> list[str]:
 @pytest.mark.parametrize("family", ["llama", "mamba"])
 def test_a_right_state_is_kept(family, caplog):
     lm, read = spoilt(family, lambda given: 0)
-    engine.scorer(lm)  # tried
+    engine.scorer_of_model(lm)  # tried
     caplog.clear()
     assert decoding.keeps_state(lm)
     del read[:]
@@ -79,7 +79,7 @@ def test_texts_that_change_each_other_are_continued_one_by_one():
 
 @pytest.mark.parametrize("family", ["llama", "mamba", "t5"])
 def test_texts_that_have_ended_leave_the_others_as_they_are(family):
-    lm = tiny_models.language_model(family)
+    lm = tiny_models.tiny_language_model(family)
     many = [
         f"{prompt} {word}" for prompt in PROMPTS for word in ("France", "Italy", "1945")
     ]

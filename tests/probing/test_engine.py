@@ -15,13 +15,15 @@ from helpers import UserError
 from helpers.models import families, gpu
 from helpers.models.tokens import Row
 from helpers.probing import engine
-from helpers.probing import method as public_method
+from helpers.probing import scoring_method as public_method
 from helpers.probing.engine import encoder, packing, plain, trial
-from helpers.probing.engine.trie import PASS
+from helpers.probing.engine.trie import PASS_PRICE
 from tests import tiny_models
 
-METHODS = {
-    **dict.fromkeys([*tiny_models.FAMILIES, *tiny_models.MORE], "packed"),
+METHOD_BY_FAMILY = {
+    **dict.fromkeys(
+        [*tiny_models.ALL_FAMILIES, *tiny_models.FURTHER_FAMILIES], "packed"
+    ),
     **dict.fromkeys(["llama_dynamic", "mamba", "phi3_longrope"], "plain"),
 }
 # One family of each kind of attention: a bias by distance, latent keys, windows with a
@@ -80,16 +82,16 @@ def case(family: str):
 @functools.cache
 def made(family: str):
     """Return a tiny model, rows that are longer than its window, and what they score one by one."""
-    lm = tiny_models.language_model(family)
+    lm = tiny_models.tiny_language_model(family)
     # Rotary positions that grow with the text have a state; within the context they are
     # exact.
     rows = sample(lm, 12 if family == "llama_dynamic" else 40)
     return lm, rows, one_by_one(lm, rows)
 
 
-def run(lm, rows, name: str, length: int = 64, price: float = PASS) -> dict:
+def run(lm, rows, name: str, length: int = 64, price: float = PASS_PRICE) -> dict:
     parts = list(
-        engine.scorer_by(lm, engine.Method(name, ""), length, price).score(rows)
+        engine.scorer_by_method(lm, engine.Method(name, ""), length, price).score(rows)
     )
     assert sum(map(len, parts)) == len(rows)  # each row once
     return {row: values for part in parts for row, values in part.items()}
@@ -111,7 +113,7 @@ def embedding(lm) -> torch.nn.Module:
 
 
 @contextlib.contextmanager
-def tokens_forwarded(lm):
+def count_forwarded_tokens(lm):
     """Yield the list of how many tokens each pass of the (decoder's) embedding has taken in."""
     seen: list[int] = []
     hook = embedding(lm).register_forward_pre_hook(
@@ -124,15 +126,17 @@ def tokens_forwarded(lm):
 
 
 def test_every_kind_of_family_is_tested():  # each packed one: tests/test_architectures.py
-    tested = {tiny_models.network(name).config.model_type for name in METHODS}
-    assert tested >= packing.PATCHES.keys() >= families.HOOKED
+    tested = {
+        tiny_models.tiny_network(name).config.model_type for name in METHOD_BY_FAMILY
+    }
+    assert tested >= packing.POSITION_PATCHES.keys() >= families.HOOKED_FAMILIES
 
 
-@pytest.mark.parametrize("family", sorted(METHODS))
+@pytest.mark.parametrize("family", sorted(METHOD_BY_FAMILY))
 def test_every_family_by_its_method_is_exact(family):
     lm, rows, expected = case(family)
     told = public_method(lm)
-    assert told["method"] == METHODS[family], told["reason"]
+    assert told["method"] == METHOD_BY_FAMILY[family], told["reason"]
     if told["method"] == "packed":
         assert (
             told["reason"]
@@ -146,30 +150,34 @@ def test_every_family_by_its_method_is_exact(family):
 
 
 def wrong_positions(monkeypatch):
-    right = packing.positions
+    right = packing.position_arguments
 
     def by_place(model, queries, keys):
         places = torch.arange(keys.shape[1]).expand_as(keys)
         return right(model, places[:, keys.shape[1] - queries.shape[1] :], places)
 
-    monkeypatch.setattr(packing, "positions", by_place)
+    monkeypatch.setattr(packing, "position_arguments", by_place)
 
 
 def wrong_mask(monkeypatch):
     def causal(tree, nodes, kept=0):
         return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
 
-    monkeypatch.setattr(packing, "sees", causal)
-    monkeypatch.setattr(encoder, "sees", causal)
+    monkeypatch.setattr(packing, "visible_keys", causal)
+    monkeypatch.setattr(encoder, "visible_keys", causal)
 
 
 def no_window(monkeypatch):
-    monkeypatch.setattr(families, "windows", lambda config: None)
+    monkeypatch.setattr(families, "attention_windows", lambda config: None)
 
 
 def wrong_head(monkeypatch):
-    gather = plain.gather
-    monkeypatch.setattr(plain, "gather", lambda x, r, t: gather(x, (r + 1) % len(x), t))
+    gather = plain.gather_log_probabilities
+    monkeypatch.setattr(
+        plain,
+        "gather_log_probabilities",
+        lambda x, r, t: gather(x, (r + 1) % len(x), t),
+    )
 
 
 SPOILT = {wrong_positions: ATTENTION, wrong_mask: ATTENTION, no_window: WINDOWED}
@@ -185,18 +193,18 @@ def test_packing_wrongly_is_seen_and_not_used(spoil, family, monkeypatch):
     spoil(monkeypatch)
     assert difference(run(lm, rows, "packed"), expected) > 1000 * EXACT
     # A head that is read wrongly is wrong in plain batches too.
-    assert spoil is wrong_head or engine.method(lm)["method"] == "plain"
+    assert spoil is wrong_head or engine.scoring_method(lm)["method"] == "plain"
 
 
 def test_a_family_packed_without_its_patch_is_seen_and_not_used(monkeypatch):
     lm, rows, expected = case("gpt_neo")
     monkeypatch.delitem(
-        packing.PATCHES, "gpt_neo"
+        packing.POSITION_PATCHES, "gpt_neo"
     )  # whose window counts places of the pack
-    assert engine.method(lm)["method"] == "plain"
+    assert engine.scoring_method(lm)["method"] == "plain"
     found = {
         row: values
-        for part in engine.scorer(lm).score(rows)
+        for part in engine.scorer_of_model(lm).score(rows)
         for row, values in part.items()
     }
     assert difference(found, expected) <= EXACT
@@ -208,18 +216,18 @@ def test_a_method_that_raises_is_left_loudly(monkeypatch, caplog):
     def broken(*args):
         raise TypeError("no such argument")
 
-    monkeypatch.setattr(packing, "as_mask", broken)
-    told = engine.method(lm)
+    monkeypatch.setattr(packing, "attention_mask_tensor", broken)
+    told = engine.scoring_method(lm)
     assert told["method"] == "plain"
     assert "TypeError: no such argument" in told["reason"]
     assert len(caplog.records) == 1
 
 
 def test_a_network_in_another_format_than_asked_for_is_packed_all_the_same():
-    lm = tiny_models.language_model("llama")
+    lm = tiny_models.tiny_language_model("llama")
     object.__setattr__(lm, "dtype", torch.bfloat16)
     lm.model.to(torch.float16)  # as transformers' AWQ does with bfloat16
-    assert engine.method(lm)["method"] == "packed"
+    assert engine.scoring_method(lm)["method"] == "packed"
 
 
 @pytest.mark.parametrize(
@@ -231,7 +239,7 @@ def test_a_network_in_another_format_than_asked_for_is_packed_all_the_same():
     ],
 )
 def test_plain_batches_are_those_that_change_nothing(change, batches):
-    lm = tiny_models.language_model("mamba")
+    lm = tiny_models.tiny_language_model("mamba")
     rows, forward = sample(lm), lm.model.forward
 
     def changed(**given):
@@ -240,18 +248,20 @@ def test_plain_batches_are_those_that_change_nothing(change, batches):
         return output
 
     lm.model.forward = changed
-    assert engine.method(lm)["batches"] == batches
+    assert engine.scoring_method(lm)["batches"] == batches
     found = {
         row: values
-        for part in engine.scorer(lm).score(rows)
+        for part in engine.scorer_of_model(lm).score(rows)
         for row, values in part.items()
     }
-    alone = {row: v for r in rows for row, v in next(plain.run(lm, [r])).items()}
+    alone = {
+        row: v for r in rows for row, v in next(plain.score_in_batches(lm, [r])).items()
+    }
     assert difference(found, alone) <= 5e-5
 
 
 def test_a_model_that_scores_otherwise_each_time_is_refused():
-    lm = tiny_models.language_model("mamba")
+    lm = tiny_models.tiny_language_model("mamba")
     forward = lm.model.forward
     lm.model.forward = lambda **given: torch.utils._pytree.tree_map_only(
         torch.Tensor, lambda part: part + torch.rand_like(part), forward(**given)
@@ -259,26 +269,26 @@ def test_a_model_that_scores_otherwise_each_time_is_refused():
     with pytest.raises(
         UserError, match="does not give the same log-probabilities twice"
     ):
-        engine.method(lm)
+        engine.scoring_method(lm)
 
 
 def test_an_unknown_family_is_told_loudly_and_once(caplog):
-    lm = tiny_models.language_model("mamba")
-    assert engine.method(lm) == engine.method(lm)
+    lm = tiny_models.tiny_language_model("mamba")
+    assert engine.scoring_method(lm) == engine.scoring_method(lm)
     assert len(caplog.records) == 1
 
 
 def test_the_check_is_longer_than_its_window_and_leaves_the_config_alone():
-    lm = tiny_models.language_model("mistral", sliding_window=100)
-    assert max(len(row.ids) for row in trial.sample(lm)) > 2 * trial.WINDOW
+    lm = tiny_models.tiny_language_model("mistral", sliding_window=100)
+    assert max(len(row.ids) for row in trial.sample_rows(lm)) > 2 * trial.TRIAL_WINDOW
     before = lm.model.config.to_dict()
-    assert engine.method(lm)["method"] == "packed"
+    assert engine.scoring_method(lm)["method"] == "packed"
     assert lm.model.config.to_dict() == before
 
 
 @pytest.mark.parametrize("family", ["bloom", "falcon_alibi", "gpt_neo", "mpt", "t5"])
 def test_hooks_are_gone_afterwards(family):
-    lm = tiny_models.language_model(family)
+    lm = tiny_models.tiny_language_model(family)
     build = modeling_falcon.build_alibi_tensor
 
     def state() -> list:
@@ -296,7 +306,7 @@ def test_hooks_are_gone_afterwards(family):
 @given(
     seed=st.integers(0, 999),
     length=st.sampled_from([1, 7, 20, 64, 512]),
-    price=st.sampled_from([0, PASS, float("inf")]),
+    price=st.sampled_from([0, PASS_PRICE, float("inf")]),
     family=st.sampled_from(ATTENTION),
 )
 def test_order_pack_length_and_kept_keys_change_nothing(seed, length, price, family):
@@ -311,7 +321,7 @@ def test_order_pack_length_and_kept_keys_change_nothing(seed, length, price, fam
 @pytest.mark.parametrize("family", ["llama", "gpt2", "bloom"])
 def test_each_distinct_token_is_forwarded_once(family, length):
     lm, rows, _ = case(family)
-    with tokens_forwarded(lm) as seen:
+    with count_forwarded_tokens(lm) as seen:
         run(lm, rows, "packed", length)
     distinct = {row.ids[:n] for row in rows for n in range(1, len(row.ids))}
     counted = engine.count_tokens(rows, length)
@@ -356,7 +366,7 @@ def test_a_long_text_without_branches_is_read_in_parts():
     lm = case("llama")[0]
     ids = sample(lm, 100)[0].ids
     row = Row(ids, 1)
-    with tokens_forwarded(lm) as seen:
+    with count_forwarded_tokens(lm) as seen:
         found = run(lm, [row], "packed", 32)
     assert seen == [32, 32, 32, len(ids) - 1 - 96]
     assert difference(found, one_by_one(lm, [row])) <= EXACT
@@ -364,7 +374,7 @@ def test_a_long_text_without_branches_is_read_in_parts():
 
 def test_keys_of_finished_relations_are_let_go(monkeypatch):
     lm, most = case("llama")[0], []
-    pack = packing.cache
+    pack = packing.dynamic_cache
     alive: list = []
     draw = np.random.default_rng(0)
     rows = []
@@ -379,13 +389,13 @@ def test_keys_of_finished_relations_are_let_go(monkeypatch):
         most.append(sum(ref() is not None for ref in alive))
         return pack(kept, *settings)
 
-    monkeypatch.setattr(packing, "cache", watched)
+    monkeypatch.setattr(packing, "dynamic_cache", watched)
     assert difference(run(lm, rows, "packed", 32), one_by_one(lm, rows)) <= EXACT
     assert max(most) <= 2
 
 
 @contextlib.contextmanager
-def short_of_memory(lm, most: int):
+def fail_beyond_tokens(lm, most: int):
     """Let passes of more than `most` tokens fail as on a GPU without memory."""
 
     def check(module, inputs):
@@ -402,9 +412,9 @@ def short_of_memory(lm, most: int):
 @pytest.mark.parametrize("family", ["llama", "bloom", "t5", "phi3_longrope"])
 def test_passes_that_do_not_fit_are_halved(family):
     lm, rows, expected = case(family)
-    name = engine.method(lm)["method"]
+    name = engine.scoring_method(lm)["method"]
     most = 20 if name == "packed" and lm.kind == "causal" else 60
-    with tokens_forwarded(lm) as seen, short_of_memory(lm, most):
+    with count_forwarded_tokens(lm) as seen, fail_beyond_tokens(lm, most):
         found = run(lm, rows, name, 512)
     assert difference(found, expected) <= EXACT
     assert any(size > most for size in seen)
@@ -413,7 +423,7 @@ def test_passes_that_do_not_fit_are_halved(family):
 def test_a_pack_length_that_did_not_fit_is_not_tried_again():
     lm = case("llama")[0]
     rows = sample(lm, subjects=20)
-    with tokens_forwarded(lm) as seen, short_of_memory(lm, 100):
+    with count_forwarded_tokens(lm) as seen, fail_beyond_tokens(lm, 100):
         run(lm, rows, "packed", 512)
     assert 1 <= sum(size > 100 for size in seen) <= 3  # at 512, 256 and 128 tokens
     assert sum(size <= 100 for size in seen) > 3
@@ -422,9 +432,9 @@ def test_a_pack_length_that_did_not_fit_is_not_tried_again():
 @pytest.mark.parametrize("family", ["llama", "t5", "mamba"])
 def test_a_text_that_does_not_fit_at_all_is_one_sentence(family):
     lm, rows, _ = case(family)
-    name = engine.method(lm)["method"]
+    name = engine.scoring_method(lm)["method"]
     with (
-        short_of_memory(lm, 0),
+        fail_beyond_tokens(lm, 0),
         pytest.raises(UserError, match="does not fit into the memory"),
     ):
         run(lm, rows, name, 64)
@@ -432,7 +442,7 @@ def test_a_text_that_does_not_fit_at_all_is_one_sentence(family):
 
 @pytest.mark.parametrize("family", ["gpt2", "llama", "mistral", "opt", "bloom", "t5"])
 def test_bfloat16_is_within_its_rounding(family):
-    lm, (_, rows, exact) = tiny_models.language_model(family), case(family)
+    lm, (_, rows, exact) = tiny_models.tiny_language_model(family), case(family)
     object.__setattr__(lm, "dtype", torch.bfloat16)
     lm.model.to(torch.bfloat16)
     packed, naive = run(lm, rows, "packed"), one_by_one(lm, rows)
@@ -442,7 +452,7 @@ def test_bfloat16_is_within_its_rounding(family):
         difference(packed, naive) <= 0.05
     )  # measured: 0.024 for t5, 0.008 for the others
     assert ours <= 1.5 * rounding
-    assert engine.method(lm)["method"] == "packed"
+    assert engine.scoring_method(lm)["method"] == "packed"
 
 
 FIVE = (3, 4, 5, 6, 7)
@@ -452,25 +462,27 @@ FEW = [[Row((3, 4), 1)], [Row(FIVE, 2), Row(FIVE, 4), Row(FIVE[:3], 2)]]
 @pytest.mark.parametrize("rows", FEW, ids=["alone", "from two places"])
 def test_few_texts_and_none(rows):
     lm = case("llama")[0]
-    assert list(engine.scorer(lm).score([])) == []
+    assert list(engine.scorer_of_model(lm).score([])) == []
     assert difference(run(lm, rows, "packed"), one_by_one(lm, rows)) <= EXACT
 
 
 def test_pack_length_keeps_the_logits_in_bounds(monkeypatch):
     lm = case("llama")[0]
-    assert engine.pack_length(lm) == 512
-    monkeypatch.setattr(gpu, "LOGITS", 25 * lm.model.config.vocab_size)
-    assert engine.pack_length(lm) == 100
+    assert engine.pack_length_of_model(lm) == 512
+    monkeypatch.setattr(gpu, "MOST_LOGITS", 25 * lm.model.config.vocab_size)
+    assert engine.pack_length_of_model(lm) == 100
 
 
 def test_pack_length_of_a_gpu_follows_its_free_memory(monkeypatch):
     gpu_device = torch.device("cuda")
-    monkeypatch.setattr(gpu, "memory", lambda on: gpu.Memory(80 << 30, free[0]))
+    monkeypatch.setattr(
+        gpu, "device_memory", lambda on: gpu.DeviceMemory(80 << 30, free[0])
+    )
     free = [70 << 30]
-    assert gpu.pack_length(gpu_device, 768, 50_257) == 8192
+    assert gpu.pack_length_on_device(gpu_device, 768, 50_257) == 8192
     free[0] = 6 << 30
-    middle = gpu.pack_length(gpu_device, 4096, 128_256)
+    middle = gpu.pack_length_on_device(gpu_device, 4096, 128_256)
     assert 512 <= middle < 8192
     assert middle % 512 == 0
     free[0] = 1 << 20
-    assert gpu.pack_length(gpu_device, 4096, 128_256) == 512
+    assert gpu.pack_length_on_device(gpu_device, 4096, 128_256) == 512

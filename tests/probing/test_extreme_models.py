@@ -14,7 +14,7 @@ from helpers.models import model_checks
 from helpers.models.tokens import Row
 from helpers.probing import engine, result_cache, score
 from helpers.probing.engine import packing, plain, trial
-from helpers.probing.engine.trie import PASS, build, plan
+from helpers.probing.engine.trie import PASS_PRICE, build_trie, plan_passes
 from tests import tiny_models
 
 LONG = 100  # keys from which on the planted kernel is wrong
@@ -48,13 +48,15 @@ def dropping(monkeypatch):
     return seen
 
 
-def packed(lm, length: int, price: float = PASS):
-    return engine.scorer_by(lm, engine.Method("packed", ""), length, price)
+def packed(lm, length: int, price: float = PASS_PRICE):
+    return engine.scorer_by_method(lm, engine.Method("packed", ""), length, price)
 
 
 def short_difference(lm) -> float:
-    return trial.difference(
-        lm, lambda rows: packed(lm, 8, 0).score(rows), lambda rows: plain.run(lm, rows)
+    return trial.largest_score_difference(
+        lm,
+        lambda rows: packed(lm, 8, 0).score(rows),
+        lambda rows: plain.score_in_batches(lm, rows),
     )
 
 
@@ -77,17 +79,17 @@ def apart(found: pd.DataFrame, wanted: list[list[float]]) -> float:
 def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(
     family, dropping, caplog
 ):
-    lm = tiny_models.language_model(family)
+    lm = tiny_models.tiny_language_model(family)
     assert (
-        short_difference(lm) <= model_checks.TOLERANCE["float32"]
+        short_difference(lm) <= model_checks.TOLERANCE_OF_FORMAT["float32"]
     )  # which no short pack shows
     assert not dropping
     with caplog.at_level(logging.WARNING):
-        told = engine.method(lm)
+        told = engine.scoring_method(lm)
     assert told["method"] == "plain"
     assert "packed fails its check: log-probabilities differ by" in told["reason"]
     assert "is scored in plain batches, which is slow" in caplog.text
-    assert not engine.scorer(lm).joins
+    assert not engine.scorer_of_model(lm).joins
     wanted = naive(lm)
     assert apart(score(lm, PROBES, progress=False), wanted) <= 1e-5
     lm.trials.method = engine.Method("packed", "unchecked")
@@ -95,38 +97,46 @@ def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(
 
 
 def test_what_failed_is_checked_again_and_then_kept(monkeypatch):
-    right = packing.as_mask
+    right = packing.attention_mask_tensor
     monkeypatch.setattr(
-        packing, "as_mask", lambda model, seen: right(model, seen | True)
+        packing, "attention_mask_tensor", lambda model, seen: right(model, seen | True)
     )
-    assert engine.method(tiny_models.language_model("llama"))["method"] == "plain"
-    assert not trial.folder().exists()
-    monkeypatch.setattr(packing, "as_mask", right)
-    assert engine.method(tiny_models.language_model("llama"))["method"] == "packed"
-    assert len(list(trial.folder().iterdir())) == 1
+    assert (
+        engine.scoring_method(tiny_models.tiny_language_model("llama"))["method"]
+        == "plain"
+    )
+    assert not trial.outcomes_folder().exists()
+    monkeypatch.setattr(packing, "attention_mask_tensor", right)
+    assert (
+        engine.scoring_method(tiny_models.tiny_language_model("llama"))["method"]
+        == "packed"
+    )
+    assert len(list(trial.outcomes_folder().iterdir())) == 1
 
 
 @pytest.fixture
 def checks(monkeypatch):
     """Return a list that grows with each check."""
-    made, right = [], trial.difference
+    made, right = [], trial.largest_score_difference
     monkeypatch.setattr(
-        trial, "difference", lambda *asked: made.append(asked) or right(*asked)
+        trial,
+        "largest_score_difference",
+        lambda *asked: made.append(asked) or right(*asked),
     )
     return made
 
 
 def ask(lm) -> tuple:
-    found = engine.scorer(tiny_models.untried(lm))  # as another process would
+    found = engine.scorer_of_model(tiny_models.untried(lm))  # as another process would
     return found.method, found.joins
 
 
 @pytest.mark.parametrize("family", ["llama", "mamba", "t5"])
 def test_a_model_is_checked_once(family, checks):
-    first = ask(tiny_models.language_model(family))
+    first = ask(tiny_models.tiny_language_model(family))
     assert len(checks) > 0
     del checks[:]
-    assert ask(tiny_models.language_model(family)) == first
+    assert ask(tiny_models.tiny_language_model(family)) == first
     assert not checks
 
 
@@ -140,10 +150,10 @@ def eager(lm):
     return lm
 
 
-VERSIONS = result_cache.identities.versions()
+VERSIONS = result_cache.identities.library_versions()
 CHANGES = {  # a model made from another, or what is set: an object, a name, and what it returns
     "dtype": half,
-    "weights": lambda lm: tiny_models.language_model("llama", seed=1),
+    "weights": lambda lm: tiny_models.tiny_language_model("llama", seed=1),
     "no weights yet": lambda lm: dataclasses.replace(lm, weights_sha=""),
     "attention": eager,
     "longer packs": (engine, "pack_length", 600),
@@ -160,8 +170,12 @@ CHANGES = {  # a model made from another, or what is set: an object, a name, and
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_decides_the_numbers_is_checked_anew(change, checks, monkeypatch):
-    ask(tiny_models.language_model("llama"))
-    made, change, lm = len(checks), CHANGES[change], tiny_models.language_model("llama")
+    ask(tiny_models.tiny_language_model("llama"))
+    made, change, lm = (
+        len(checks),
+        CHANGES[change],
+        tiny_models.tiny_language_model("llama"),
+    )
     if isinstance(change, tuple):
         owner, name, value = change
         monkeypatch.setattr(owner, name, lambda *_: value)
@@ -174,17 +188,17 @@ def test_what_decides_the_numbers_is_checked_anew(change, checks, monkeypatch):
 @pytest.mark.parametrize("damage", ["broken", "folder"])
 def test_an_outcome_that_cannot_be_read_or_kept_is_made_again(damage, checks):
     if damage == "folder":
-        trial.folder().parent.mkdir(exist_ok=True)
-        trial.folder().write_text("in the way")
-    first = ask(tiny_models.language_model("llama"))
-    for file in trial.folder().glob("*"):
+        trial.outcomes_folder().parent.mkdir(exist_ok=True)
+        trial.outcomes_folder().write_text("in the way")
+    first = ask(tiny_models.tiny_language_model("llama"))
+    for file in trial.outcomes_folder().glob("*"):
         file.write_text("{")
     made = len(checks)
-    assert ask(tiny_models.language_model("llama")) == first
+    assert ask(tiny_models.tiny_language_model("llama")) == first
     assert len(checks) == 2 * made
 
 
-LM = tiny_models.language_model("llama")
+LM = tiny_models.tiny_language_model("llama")
 
 
 @given(
@@ -194,10 +208,10 @@ LM = tiny_models.language_model("llama")
 )
 def test_rows_of_a_check_fill_a_pack_below_a_kept_beginning(length, limit, scored):
     lm = dataclasses.replace(LM, max_length=limit)
-    rows = trial.fill(lm, length, scored)
+    rows = trial.rows_that_fill_pack(lm, length, scored)
     assert limit is None or max(len(row.ids) for row in rows) <= limit
-    tree = build(rows)
-    steps = plan(tree, length, price=0)
+    tree = build_trie(rows)
+    steps = plan_passes(tree, length, price=0)
     assert any(step.keeps for step in steps)
     packs = [step.nodes for step in steps if not step.keeps]
     assert length - max(len(row.ids) for row in rows) < max(map(len, packs)) <= length
@@ -207,14 +221,14 @@ def test_rows_of_a_check_fill_a_pack_below_a_kept_beginning(length, limit, score
 
 
 def test_half_precision_is_forgiven_single_tokens_of_many():
-    lm = half(tiny_models.language_model("llama"))
-    rows = trial.fill(lm, 512)
+    lm = half(tiny_models.tiny_language_model("llama"))
+    rows = trial.rows_that_fill_pack(lm, 512)
     scores = {row: tuple(-1.0 for _ in row.scored) for row in rows}
 
     def moved(first: int):
         changed = {r: tuple(v - 5 for v in scores[r]) for r in rows[:first]}
         one = {rows[-1]: (-6.0, *scores[rows[-1]][1:])}
-        return trial.difference(
+        return trial.largest_score_difference(
             lm, lambda _: [scores], lambda _: [scores | one | changed], rows
         )
 

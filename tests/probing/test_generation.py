@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError
 from helpers.models import tokens
-from helpers.probing import generate, metered, score, score_and_generate
+from helpers.probing import generate, score, score_and_generate, work_counter
 from tests import tiny_models
 
 PROMPTS = [
@@ -26,14 +26,14 @@ NEVER = ("never such a string",)
 
 def endless(family: str, tokenizer=None, seed: int = 0):
     """Return a tiny model whose configuration names no end-of-text token."""
-    return tiny_models.language_model(
+    return tiny_models.tiny_language_model(
         family, tokenizer, seed, eos_token_id=None, pad_token_id=0
     )
 
 
-@pytest.mark.parametrize("family", tiny_models.FAMILIES)
+@pytest.mark.parametrize("family", tiny_models.ALL_FAMILIES)
 def test_every_family_continues_as_transformers_does(family):
-    lm = tiny_models.language_model(family)
+    lm = tiny_models.tiny_language_model(family)
     found = generate(lm, PROMPTS, max_new_tokens=7, stop=NEVER, progress=False)
     for prompt, pieces, logprobs in zip(PROMPTS, found["tokens"], found["logprobs"]):
         ids = torch.tensor([tokens.prompt_ids(lm, [prompt])[0]])
@@ -52,7 +52,7 @@ def test_every_family_continues_as_transformers_does(family):
             else out.sequences[0, ids.shape[1] :]
         )
         kept = [i for i in new.tolist() if i != lm.tokenizer.eos_token_id]
-        assert pieces == tokens.pieces(lm, kept)
+        assert pieces == tokens.token_names(lm, kept)
         values = [
             out.logits[i][0].log_softmax(-1)[t].item() for i, t in enumerate(kept)
         ]
@@ -76,10 +76,10 @@ def test_order_and_batch_size_change_nothing(seed, size):
                 assert left == pytest.approx(right, abs=1e-5)
 
 
-MODELS = [tiny_models.language_model(name) for name in ("gpt2", "mistral", "t5")]
+MODELS = [tiny_models.tiny_language_model(name) for name in ("gpt2", "mistral", "t5")]
 
 
-class Script(torch.nn.Module):
+class ScriptedModel(torch.nn.Module):
     """A model of a fixed script: after the token a comes the token follow[a], with chance 0.9."""
 
     def __init__(self, follow, size):
@@ -101,10 +101,10 @@ class Script(torch.nn.Module):
 
 def scripted(text: str):
     """Return a model that says a text after the prompt "Lyon?" and then goes round for ever."""
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer())
     ids = lm.tokenizer("?" + text)["input_ids"]
     assert len(set(ids)) == len(ids), "a script says each token once"
-    model = Script(dict(zip(ids, [*ids[1:], ids[0]])), len(lm.tokenizer))
+    model = ScriptedModel(dict(zip(ids, [*ids[1:], ids[0]])), len(lm.tokenizer))
     model.config = lm.model.config
     return dataclasses.replace(tiny_models.untried(lm), model=model, weights_sha=text)
 
@@ -163,7 +163,7 @@ def test_both_readings_agree_where_the_free_text_is_the_anchor(family, seed):
     for own, anchor, left, right in zip(
         free["tokens"], forced["tokens"], free["anchor_logprobs"], forced["logprobs"]
     ):
-        same = 1 + tokens.common_prefix(
+        same = 1 + tokens.common_prefix_length(
             own, anchor
         )  # the first token that differs still agrees
         assert left[:same] == pytest.approx(right[:same], abs=1e-5)
@@ -244,9 +244,9 @@ def test_both_at_once_and_each_alone_share_a_cache(tmp_path, monkeypatch):
 def test_what_both_take_counts_a_prompt_once():
     lm = endless("llama")
     probes = BOTH.head(1)
-    with metered(lm) as once:
+    with work_counter(lm) as once:
         found = score_and_generate(lm, probes, max_new_tokens=2, progress=False)
-    with metered(lm) as twice:
+    with work_counter(lm) as twice:
         score(lm, probes, progress=False)
         generate(lm, probes, max_new_tokens=2, progress=False)
     assert once["probes"] == twice["probes"] == 2
@@ -266,7 +266,9 @@ def test_sentencepiece_text_keeps_its_leading_space():
 
 
 def test_chat_prompt_is_read_through_the_template():
-    lm = tiny_models.language_model("llama", tiny_models.chat_tokenizer(), chat=True)
+    lm = tiny_models.tiny_language_model(
+        "llama", tiny_models.chat_tokenizer(), chat=True
+    )
     found = generate(lm, ["Lyon?"], anchors=[" France"], progress=False).iloc[0]
     assert found["read"] == "<s>[user] Lyon?\n[assistant] "
     probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon?"}])
@@ -278,10 +280,12 @@ def test_chat_prompt_is_read_through_the_template():
 
 def test_columns_and_index_of_a_frame_stay():
     frame = pd.DataFrame({"prompt": PROMPTS, "item": list("abcde")}, index=range(5, 10))
-    found = generate(tiny_models.language_model("llama"), frame, progress=False)
+    found = generate(tiny_models.tiny_language_model("llama"), frame, progress=False)
     pd.testing.assert_frame_equal(found[["prompt", "item"]], frame)
     assert list(found.columns[2:]) == ["text", "tokens", "logprobs", "read"]
-    assert len(generate(tiny_models.language_model("llama"), [], progress=False)) == 0
+    assert (
+        len(generate(tiny_models.tiny_language_model("llama"), [], progress=False)) == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -295,7 +299,7 @@ def test_columns_and_index_of_a_frame_stay():
     ],
 )
 def test_bad_settings_are_refused(settings, message):
-    lm = tiny_models.language_model(
+    lm = tiny_models.tiny_language_model(
         "llama", tiny_models.byte_tokenizer()
     )  # which adds no first token
     with pytest.raises(UserError, match=message):

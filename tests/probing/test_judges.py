@@ -13,7 +13,9 @@ from tests import tiny_models
 
 @pytest.fixture(scope="module")
 def lm():
-    return dataclasses.replace(tiny_models.language_model("llama"), max_length=None)
+    return dataclasses.replace(
+        tiny_models.tiny_language_model("llama"), max_length=None
+    )
 
 
 def marked():
@@ -26,18 +28,18 @@ def marked():
         },
         index=[3, 5, 8],
     )
-    return responses.mark(table)
+    return responses.mark_responses(table)
 
 
 def test_the_verdict_is_the_more_probable_word(lm):
-    prompt = judges.matches("Capital of Peru?", ["Lima"], "city of Lima")
+    prompt = judges.same_meaning_prompt("Capital of Peru?", ["Lima"], "city of Lima")
     ids = lm.tokenizer(prompt)["input_ids"]
     sums = []
     for word in judges.VERDICTS:
         whole = lm.tokenizer(prompt + word)["input_ids"]
         assert whole[: len(ids)] == ids
         sums.append(sum(tiny_models.naive_logprobs(lm, whole, len(ids))))
-    verdicts = judges.same_meaning(lm, marked())
+    verdicts = judges.judge_same_meaning(lm, marked())
     assert verdicts.to_dict() == {3: sums[0] > sums[1]}
 
 
@@ -54,9 +56,9 @@ def test_a_judge_that_says_yes_accepts_only_the_wrong_seen_one(
 
     monkeypatch.setattr(judges, "score", score)
     table = marked()
-    judged = responses.accept(table, judges.same_meaning(lm, table))
+    judged = responses.apply_judge_verdicts(table, judges.judge_same_meaning(lm, table))
     assert judged["kind"].tolist() == [kind, "correct", "wrong"]
-    assert judges.same_meaning(lm, table.assign(kind="correct")).empty
+    assert judges.judge_same_meaning(lm, table.assign(kind="correct")).empty
 
 
 def test_changing_questions_are_asked_in_blocks(lm, monkeypatch):
@@ -67,7 +69,7 @@ def test_changing_questions_are_asked_in_blocks(lm, monkeypatch):
         return pd.DataFrame({"text": ["1, 20", "2"]})
 
     monkeypatch.setattr(judges, "generate", generate)
-    found = judges.changes_with_time(lm)([f"question {i}" for i in range(23)])
+    found = judges.judge_of_changing_answers(lm)([f"question {i}" for i in range(23)])
     assert [i for i, changing in enumerate(found) if changing] == [0, 19, 21]
     assert len(found) == 23
     assert "3. question 22\n" in asked[1]
@@ -78,7 +80,7 @@ def test_written_distractors_are_read_apart(lm, monkeypatch):
     monkeypatch.setattr(
         judges, "generate", lambda *_, **__: pd.DataFrame({"text": [text]})
     )
-    found = judges.distractors(
+    found = judges.write_distractors(
         lm, pd.DataFrame({"question": ["?"], "text": ["Oslo"]}), n=2
     )
     assert found == [["Bergen", "Oslo"]]
@@ -88,5 +90,5 @@ def test_a_judge_that_does_not_load_is_named_as_such():
     with pytest.raises(
         UserError, match="The judge does not load: There is no folder"
     ) as caught:
-        judges.load("no-such-folder/judge/")
+        judges.load_judge("no-such-folder/judge/")
     assert "\n" not in str(caught.value)

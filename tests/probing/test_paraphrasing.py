@@ -3,14 +3,14 @@
 import pytest
 
 from helpers import UserError
-from notebooks.analysis.paraphrasing import paraphrase
+from notebooks.analysis.paraphrasing import paraphrase_texts
 from tests import tiny_models
 
 
 def test_paraphrases_differ_from_each_other_and_from_the_text():
-    lm = tiny_models.language_model("t5")
+    lm = tiny_models.tiny_language_model("t5")
     texts = ["the capital of Chad", "Rome"]
-    found = paraphrase(lm, texts, 2, max_new_tokens=6)
+    found = paraphrase_texts(lm, texts, 2, max_new_tokens=6)
     assert len(found) == 2
     for text, told in zip(texts, found):
         assert len(told) <= 2
@@ -18,7 +18,7 @@ def test_paraphrases_differ_from_each_other_and_from_the_text():
         assert text not in told
         assert all(line and line == line.strip() for line in told)
     assert any(found)
-    assert paraphrase(lm, texts, 2, max_new_tokens=6) == found
+    assert paraphrase_texts(lm, texts, 2, max_new_tokens=6) == found
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_paraphrases_differ_from_each_other_and_from_the_text():
 )
 def test_what_cannot_be_paraphrased_is_refused(family, n, sentence):
     with pytest.raises(UserError, match=sentence):
-        paraphrase(tiny_models.language_model(family), ["Rome"], n)
+        paraphrase_texts(tiny_models.tiny_language_model(family), ["Rome"], n)

@@ -12,7 +12,7 @@ from tokenizers import normalizers
 
 from helpers import UserError, probing
 from helpers.models import gpu, tokens
-from helpers.probing import engine, score, scoring, work
+from helpers.probing import engine, score, scoring, scoring_work
 from helpers.probing.engine import plain
 from tests import tiny_models
 
@@ -25,7 +25,7 @@ PROMPTS = [
 OPTIONS = [" France", " Italy", " Switzerland and Bern"]
 
 
-def table(prompts=PROMPTS, options=OPTIONS) -> pd.DataFrame:
+def probe_table(prompts=PROMPTS, options=OPTIONS) -> pd.DataFrame:
     rows = [
         (f"item{i}", "base", j, prompt, option, j == 0)
         for i, prompt in enumerate(prompts)
@@ -41,25 +41,27 @@ def largest_difference(left, right) -> float:
     return max(abs(x - y) for a, b in zip(left, right) for x, y in zip(a, b))
 
 
-def expected(lm, probes) -> list[list[float]]:
+def expected_logprobs(lm, probes) -> list[list[float]]:
     groups = list(zip(probes["item"], probes["variant"]))
-    rows = tokens.rows(lm, list(probes["prompt"]), list(probes["continuation"]), groups)
+    rows = tokens.rows_of_continuations(
+        lm, list(probes["prompt"]), list(probes["continuation"]), groups
+    )
     return [
         tiny_models.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows
     ]
 
 
-@pytest.mark.parametrize("family", tiny_models.FAMILIES)
+@pytest.mark.parametrize("family", tiny_models.ALL_FAMILIES)
 def test_every_family_scores_as_one_sequence_at_a_time(family):
-    lm = tiny_models.language_model(family)
-    probes = table()
+    lm = tiny_models.tiny_language_model(family)
+    probes = probe_table()
     found = score(lm, probes, progress=False)
-    assert largest_difference(found["logprobs"], expected(lm, probes)) <= 1e-5
+    assert largest_difference(found["logprobs"], expected_logprobs(lm, probes)) <= 1e-5
 
 
 def test_prompts_without_names_are_items_of_their_own():
-    lm = tiny_models.language_model("llama")
-    named = table()
+    lm = tiny_models.tiny_language_model("llama")
+    named = probe_table()
     found = score(lm, named[["prompt", "continuation"]], progress=False)
     assert (
         found["logprobs"].tolist()
@@ -67,17 +69,19 @@ def test_prompts_without_names_are_items_of_their_own():
     )
     assert found["option"].tolist() == named["option"].tolist()
     assert found["item"].nunique() == len(PROMPTS)
-    assert work(lm, named[["prompt", "continuation"]]) == work(lm, named)
-    assert work(lm, named[:0]) == {"probes": 0, "tokens": 0, "forwarded": 0}
+    assert scoring_work(lm, named[["prompt", "continuation"]]) == scoring_work(
+        lm, named
+    )
+    assert scoring_work(lm, named[:0]) == {"probes": 0, "tokens": 0, "forwarded": 0}
     with pytest.raises(UserError, match="lacks the column variant"):
         score(lm, named.drop(columns="variant"), progress=False)
 
 
 def test_the_loss_of_transformers_is_the_mean_of_our_scores():
-    lm = tiny_models.language_model("t5")
-    found = score(lm, table(PROMPTS[:1], OPTIONS[2:]), progress=False)["logprobs"].iloc[
-        0
-    ]
+    lm = tiny_models.tiny_language_model("t5")
+    found = score(lm, probe_table(PROMPTS[:1], OPTIONS[2:]), progress=False)[
+        "logprobs"
+    ].iloc[0]
     ids = lm.tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"]
     labels = lm.tokenizer(OPTIONS[2], return_tensors="pt")["input_ids"][:, :-1]
     with torch.no_grad():
@@ -90,7 +94,7 @@ def test_the_loss_of_transformers_is_the_mean_of_our_scores():
 @given(seed=st.integers(0, 999), size=st.sampled_from([1, 2, 3, 5, 100]))
 def test_order_and_batch_size_change_nothing(seed, size):
     lm = MODELS["gpt2" if seed % 2 else "falcon_alibi"]
-    probes = table()
+    probes = probe_table()
     whole = score(lm, probes, progress=False)
     mixed = probes.sample(frac=1, random_state=seed)
     found = score(lm, mixed, progress=False, batch_size=size)
@@ -98,12 +102,14 @@ def test_order_and_batch_size_change_nothing(seed, size):
     assert largest_difference(found["logprobs"].sort_index(), whole["logprobs"]) <= 1e-5
 
 
-MODELS = {name: tiny_models.language_model(name) for name in ("gpt2", "falcon_alibi")}
+MODELS = {
+    name: tiny_models.tiny_language_model(name) for name in ("gpt2", "falcon_alibi")
+}
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt_neo", "t5"])
 def test_plain_batches_give_the_same(family):
-    lm, probes = tiny_models.language_model(family), table()
+    lm, probes = tiny_models.tiny_language_model(family), probe_table()
     whole = score(lm, probes, progress=False)["logprobs"]
     lm.trials.method = engine.Method("plain", "the test wants it")
     assert (
@@ -112,59 +118,62 @@ def test_plain_batches_give_the_same(family):
 
 
 def test_splitting_the_logits_changes_nothing(monkeypatch):
-    lm, probes = tiny_models.language_model("gemma2"), table()
+    lm, probes = tiny_models.tiny_language_model("gemma2"), probe_table()
     whole = score(lm, probes, progress=False)["logprobs"]
-    monkeypatch.setattr(plain, "CHUNK", 500)
-    monkeypatch.setattr(gpu, "LOGITS", 5000)
+    monkeypatch.setattr(plain, "LOGITS_PER_CHUNK", 500)
+    monkeypatch.setattr(gpu, "MOST_LOGITS", 5000)
     assert (
         largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
     )
 
 
 def test_equal_rows_are_forwarded_once(monkeypatch):
-    lm = tiny_models.language_model("llama")
-    probes = pd.concat([table(), table().assign(variant="again")], ignore_index=True)
-    engine.scorer(lm)  # tried
+    lm = tiny_models.tiny_language_model("llama")
+    probes = pd.concat(
+        [probe_table(), probe_table().assign(variant="again")], ignore_index=True
+    )
+    engine.scorer_of_model(lm)  # tried
     seen = []
-    run = engine.Packed.score
+    run = engine.PackScorer.score
     monkeypatch.setattr(
-        engine.Packed,
+        engine.PackScorer,
         "score",
         lambda how, rows, n: seen.extend(rows) or run(how, rows, n),
     )
     found = score(lm, probes, progress=False)
-    assert len(seen) == len(set(seen)) == len(table())
-    assert found["logprobs"].iloc[0] == found["logprobs"].iloc[len(table())]
+    assert len(seen) == len(set(seen)) == len(probe_table())
+    assert found["logprobs"].iloc[0] == found["logprobs"].iloc[len(probe_table())]
 
 
 def test_columns_index_and_order_stay():
-    lm = tiny_models.language_model("llama")
-    probes = table().assign(kind="qa", frame=0)
+    lm = tiny_models.tiny_language_model("llama")
+    probes = probe_table().assign(kind="qa", frame=0)
     probes.index = [f"row{i}" for i in range(len(probes))]
     found = score(lm, probes, progress=False)
     pd.testing.assert_frame_equal(found[probes.columns], probes)
     assert list(found.columns[-3:]) == ["logprobs", "tokens", "read"]
     assert all(len(a) == len(b) > 0 for a, b in zip(found["logprobs"], found["tokens"]))
     assert found["read"].iloc[0] == "<s>" + PROMPTS[0]
-    none = score(lm, table().iloc[:0], progress=False)
+    none = score(lm, probe_table().iloc[:0], progress=False)
     assert none.empty
     assert {"logprobs", "tokens", "read"} <= set(none.columns)
 
 
 def test_a_model_without_an_end_of_positions_reads_long_texts():
-    probes = table([PROMPTS[0] + " Lyon" * 200], OPTIONS[:1])
-    found = score(tiny_models.language_model("bloom"), probes, progress=False)
+    probes = probe_table([PROMPTS[0] + " Lyon" * 200], OPTIONS[:1])
+    found = score(tiny_models.tiny_language_model("bloom"), probes, progress=False)
     assert (
         largest_difference(
-            found["logprobs"], expected(tiny_models.language_model("bloom"), probes)
+            found["logprobs"],
+            expected_logprobs(tiny_models.tiny_language_model("bloom"), probes),
         )
         < 1e-5
     )
 
 
 def test_work_counts_what_is_read_whole_and_what_is_shared():
-    lm, probes = tiny_models.language_model("llama"), table()
-    found = work(lm, probes)
+    lm, probes = tiny_models.tiny_language_model("llama"), probe_table()
+    found = scoring_work(lm, probes)
     texts = (probes["prompt"] + probes["continuation"]).tolist()
     assert found["probes"] == len(probes)
     assert found["tokens"] == sum(len(ids) for ids in lm.tokenizer(texts)["input_ids"])
@@ -196,7 +205,7 @@ def one_by_one(lm, text) -> list[float]:
 @pytest.mark.parametrize("special", ["bos", "none"])
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_sentences_are_scored_as_by_a_loop_over_transformers(family, special):
-    lm = tiny_models.language_model(family, tiny_models.byte_tokenizer(special))
+    lm = tiny_models.tiny_language_model(family, tiny_models.byte_tokenizer(special))
     found = probing.score_sentences(lm, SENTENCES, progress=False)
     plain = [one_by_one(lm, text) for text in SENTENCES]
     assert largest_difference(found["logprobs"], plain) <= 1e-5
@@ -222,7 +231,7 @@ def test_sentences_are_scored_as_by_a_loop_over_transformers(family, special):
 
 
 def test_of_a_text_of_one_token_nothing_is_scored_where_nothing_precedes_it():
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer())
     [token] = lm.tokenizer.tokenize("a")
     found = probing.score_sentences(lm, ["a", "a smile"], progress=False)
     assert found["n_tokens"].tolist()[0] == 0
@@ -233,7 +242,7 @@ def test_of_a_text_of_one_token_nothing_is_scored_where_nothing_precedes_it():
 
 @pytest.mark.parametrize("special", ["bos", "none"])
 def test_sentences_keep_their_scores_in_any_order_and_company(special, tmp_path):
-    lm = tiny_models.language_model("llama", tiny_models.byte_tokenizer(special))
+    lm = tiny_models.tiny_language_model("llama", tiny_models.byte_tokenizer(special))
     together = probing.score_sentences(lm, SENTENCES, cache=tmp_path, progress=False)
     turned = probing.score_sentences(lm, SENTENCES[::-1], progress=False, batch_size=1)
     assert largest_difference(together["logprobs"], turned["logprobs"][::-1]) <= 1e-5
@@ -243,7 +252,7 @@ def test_sentences_keep_their_scores_in_any_order_and_company(special, tmp_path)
             largest_difference(alone["logprobs"], together["logprobs"][place:][:1])
             <= 1e-5
         )
-    with probing.metered(lm) as work:
+    with probing.work_counter(lm) as work:
         kept = probing.score_sentences(lm, SENTENCES, cache=tmp_path, progress=False)
     assert kept["logprobs"].tolist() == together["logprobs"].tolist()
     assert work["probes"] == sum(map(bool, together["logprobs"]))
@@ -251,7 +260,7 @@ def test_sentences_keep_their_scores_in_any_order_and_company(special, tmp_path)
 
 
 def test_sentences_of_a_chat_model_are_read_without_its_template():
-    bare = tiny_models.language_model("llama", tiny_models.chat_tokenizer())
+    bare = tiny_models.tiny_language_model("llama", tiny_models.chat_tokenizer())
     chat = dataclasses.replace(bare, prompt_format="chat")
     first, second = (
         probing.score_sentences(lm, SENTENCES, progress=False) for lm in (bare, chat)
@@ -260,7 +269,7 @@ def test_sentences_of_a_chat_model_are_read_without_its_template():
 
 
 def test_a_sequence_to_sequence_model_says_sentences_to_an_empty_text():
-    lm = tiny_models.language_model("t5")
+    lm = tiny_models.tiny_language_model("t5")
     found = probing.score_sentences(lm, SENTENCES, progress=False)
     source = tuple(lm.tokenizer("")["input_ids"])
     ids = [
@@ -274,7 +283,7 @@ def test_a_sequence_to_sequence_model_says_sentences_to_an_empty_text():
 
 @pytest.mark.parametrize("special", ["bos", "none"])
 def test_an_empty_prompt_scores_the_continuation_as_a_text(special):
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer(special))
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer(special))
     texts = [text for text in SENTENCES if len(lm.tokenizer.tokenize(text)) > 1]
     probes = pd.DataFrame({"prompt": "", "continuation": list(dict.fromkeys(texts))})
     found = score(lm, probes, progress=False)
@@ -288,15 +297,20 @@ def test_an_empty_prompt_scores_the_continuation_as_a_text(special):
 
 
 def test_an_empty_answer_is_counted_where_no_token_is_a_lines_end():
-    lm = tiny_models.language_model("t5", tiny_models.piece_tokenizer())
+    lm = tiny_models.tiny_language_model("t5", tiny_models.piece_tokenizer())
     lm.tokenizer.backend_tokenizer.normalizer = normalizers.Replace("\n", "")
     said = pd.DataFrame({"prompt": ["x"], "text": [""]})
-    assert scoring.work(lm, scoring.spoken(lm, said))["probes"] == 1
+    assert (
+        scoring.scoring_work(lm, scoring.probes_of_greedy_answers(lm, said))["probes"]
+        == 1
+    )
 
 
 def spoilt(value) -> pd.DataFrame:
     """Return probes of which one has another continuation."""
-    return table().assign(continuation=[*OPTIONS, OPTIONS[0], value, *OPTIONS * 3][:12])
+    return probe_table().assign(
+        continuation=[*OPTIONS, OPTIONS[0], value, *OPTIONS * 3][:12]
+    )
 
 
 UNKNOWN = pd.DataFrame({"item": "a", "variant": "v", "prompt": "x", "option": [0, 1]})
@@ -309,7 +323,7 @@ REFUSED = [
     ("llama", spoilt(float("nan")), "Row 4 of the probes has the continuation"),
     (
         "llama",
-        table([PROMPTS[0] + " Lyon" * 200]),
+        probe_table([PROMPTS[0] + " Lyon" * 200]),
         r"'item0'.* tokens long .* at most 128",
     ),
     *(
@@ -325,7 +339,7 @@ REFUSED = [
 @pytest.mark.parametrize(("name", "asked", "sentence"), REFUSED)
 def test_what_cannot_be_scored_is_refused_by_its_name(name, asked, sentence):
     pieces = tiny_models.piece_tokenizer("bos") if name == "llama pieces" else None
-    lm = tiny_models.language_model(name.split()[0], pieces)
+    lm = tiny_models.tiny_language_model(name.split()[0], pieces)
     ask = probing.score_sentences if isinstance(asked, list) else score
     with pytest.raises(UserError, match=sentence):
         ask(lm, asked, progress=False)

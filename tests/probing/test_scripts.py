@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helpers import models, probing
 from helpers.probing import cached_results, engine, generation, result_cache
 from tests import tiny_models
-from tests.probing.test_generation import Script
+from tests.probing.test_generation import ScriptedModel
 from tests.stub_server import StubServer
 
 NEW = 48
@@ -41,7 +41,7 @@ def says(monkeypatch) -> None:
 
 def language_model(family: str, tokenizer):
     long = {} if family in ("mamba", "t5") else {"max_position_embeddings": 512}
-    lm = tiny_models.language_model(
+    lm = tiny_models.tiny_language_model(
         family, tokenizer, eos_token_id=None, pad_token_id=0, **long
     )
     lm = dataclasses.replace(lm, max_length=512)
@@ -52,7 +52,7 @@ def language_model(family: str, tokenizer):
 def expected(lm, prompt: str, answer: str, stop: list[str]) -> tuple[str, list[int]]:
     """Return the whole answer's text, decoded at once after its prompt, up to the first stop."""
     say = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
-    row = models.tokens.rows(lm, [prompt], [answer], [("",)])[0]
+    row = models.tokens.rows_of_continuations(lm, [prompt], [answer], [("",)])[0]
     said = [*row.scored, *[0] * NEW][
         :NEW
     ]  # after its anchor, a forced text goes on with token 0
@@ -79,7 +79,7 @@ def check(
     for (prompt, answer), text, pieces in zip(pairs, found["text"], found["tokens"]):
         wanted, said = expected(lm, prompt, answer, stop)
         assert text == wanted, (prompt, answer, stop)
-        assert pieces == models.tokens.pieces(lm, said[: len(pieces)])
+        assert pieces == models.tokens.token_names(lm, said[: len(pieces)])
     probes = pd.DataFrame({"prompt": prompts, "continuation": answers})
     both = probing.score_and_generate(lm, probes, **settings)
     assert list(both["text"]) == list(found["text"])
@@ -93,7 +93,7 @@ def test_a_text_is_the_whole_one_up_to_its_stop(
 ):
     says(monkeypatch)
     lm = language_model(family, TOKENIZERS[name]())
-    assert engine.scorer(lm).joins == (family == "llama")
+    assert engine.scorer_of_model(lm).joins == (family == "llama")
     known = [pair for pair in PAIRS if name != "piece" or pair[0].isascii()]
     for _ in range(2):  # from the model, then from what is kept
         check(lm, known, STOPS, tmp_path, batch_size=size)
@@ -105,7 +105,8 @@ def test_published_tokenizers_are_cut_at_whole_characters(
 ):
     says(monkeypatch)
     lm = language_model(
-        "llama", tiny_models.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
+        "llama",
+        tiny_models.published_tokenizer(shared / "data" / "tokenizers", vocabulary),
     )
     check(lm, PAIRS, STOPS)
 
@@ -148,10 +149,10 @@ def test_a_stop_string_of_two_tokens_that_begins_inside_one_is_cut(monkeypatch):
 
 @pytest.mark.parametrize("answer", [" 中国", " ñẽ", " 👩"])
 def test_a_server_is_cut_at_whole_characters(answer, tmp_path):
-    lm = tiny_models.language_model("gpt2", tiny_models.byte_tokenizer())
+    lm = tiny_models.tiny_language_model("gpt2", tiny_models.byte_tokenizer())
     ids = lm.tokenizer(f"?{answer}\n")["input_ids"]
     assert len(set(ids)) == len(ids), "a script says each token once"
-    script = Script(dict(zip(ids, [*ids[1:], ids[0]])), len(lm.tokenizer))
+    script = ScriptedModel(dict(zip(ids, [*ids[1:], ids[0]])), len(lm.tokenizer))
     script.config = lm.model.config
     lm.tokenizer.save_pretrained(tmp_path)
     lm.model.config.save_pretrained(tmp_path)
@@ -166,7 +167,11 @@ def test_a_text_kept_by_another_version_is_not_read_back(monkeypatch, tmp_path):
     lm = language_model("llama", tiny_models.byte_tokenizer())
     asked = {"stop": ["never"], "cache": tmp_path, "progress": False}
     with monkeypatch.context() as before:
-        before.setattr(cached_results, "VERSION", cached_results.VERSION - 1)
+        before.setattr(
+            cached_results,
+            "TEXT_RESULTS_VERSION",
+            cached_results.TEXT_RESULTS_VERSION - 1,
+        )
         before.setattr(
             cached_results, "_result", lambda text: result_cache.Result((), ())
         )

@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError, models, probing
-from helpers.models.checkpoints import WEIGHTS
-from helpers.models.server_address import KEY
+from helpers.models.checkpoints import BUNDLED_MODELS_FOLDER
+from helpers.models.server_address import SERVER_KEY_VARIABLE
 from helpers.models.tokens import Row
-from helpers.probing.attribution import attribute
+from helpers.probing.attribution import attribute_probability
 from helpers.probing.engine import server_scoring
 from tests import tiny_models
 from tests.probing.test_scoring import (
     OPTIONS,
     PROMPTS,
-    expected,
+    expected_logprobs,
     largest_difference,
-    table,
+    probe_table,
 )
-from tests.stub_server import StubServer, slow
+from tests.stub_server import StubServer, delay_fault
 
 WORKING = {
     "vllm": ("nodes", "prompt_logprobs"),
@@ -57,7 +57,9 @@ UNFIT = (
 
 @pytest.fixture(scope="module")
 def lm():
-    return tiny_models.language_model("llama", tokenizer=tiny_models.chat_tokenizer())
+    return tiny_models.tiny_language_model(
+        "llama", tokenizer=tiny_models.chat_tokenizer()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +82,9 @@ def serve(lm, folder, monkeypatch):
 
 def several(n=3) -> pd.DataFrame:
     """Return probes of one and of many choices, which different ways are cheapest for."""
-    few = table(PROMPTS, OPTIONS)
+    few = probe_table(PROMPTS, OPTIONS)
     long = " ".join(PROMPTS[:2]) + " Lyon is located in"
-    many = table(
+    many = probe_table(
         [long], [f" {word}{n}" for n in range(12) for word in ("Italy", "France")]
     )
     return pd.concat([few, many.assign(item="many")], ignore_index=True)
@@ -98,7 +100,7 @@ def test_scores_are_those_of_one_forward_a_text(serve, lm, personality):
         texts = probing.score_sentences(served, PROMPTS, progress=False)
     here = probing.score_sentences(lm, PROMPTS, progress=False)
     assert largest_difference(texts["logprobs"], here["logprobs"]) <= 1e-5
-    assert largest_difference(found["logprobs"], expected(lm, probes)) <= 1e-5
+    assert largest_difference(found["logprobs"], expected_logprobs(lm, probes)) <= 1e-5
     at_hand = probing.score(lm, probes, progress=False)
     columns = ["tokens", "read", *probes.columns]
     pd.testing.assert_frame_equal(found[columns], at_hand[columns])
@@ -150,7 +152,7 @@ def test_texts_of_a_server_without_token_ids(lm, serve, personality):
     # character.
     at_hand = models.load("atlas-xs", device="cpu")
     asked = dict(anchors=[" France", " Italy"], max_new_tokens=6, progress=False)
-    with StubServer(at_hand, WEIGHTS / "atlas-xs", personality) as stub:
+    with StubServer(at_hand, BUNDLED_MODELS_FOLDER / "atlas-xs", personality) as stub:
         found = probing.generate(models.load(stub.address), PROMPTS[:2], **asked)
     wanted = probing.generate(at_hand, PROMPTS[:2], **asked)
     same = ["prompt", "text", "tokens", "read"]
@@ -166,7 +168,7 @@ def test_texts_of_a_server_without_token_ids(lm, serve, personality):
 
 
 def test_a_text_ends_at_the_models_end(serve, lm):
-    ends = tiny_models.language_model(
+    ends = tiny_models.tiny_language_model(
         "llama", tokenizer=tiny_models.chat_tokenizer(), eos_token_id=1
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -217,12 +219,14 @@ def test_of_an_unfit_server_no_tokenizer_is_missed(lm, personality):
 
 
 def test_a_served_model_is_told_that_its_first_token_is_missing(tmp_path, caplog):
-    folder = tiny_models.save(tmp_path, "gemma2", tiny_models.byte_tokenizer())
+    folder = tiny_models.save_tiny_model(
+        tmp_path, "gemma2", tiny_models.byte_tokenizer()
+    )
     with StubServer(
-        tiny_models.language_model("gemma2", tiny_models.byte_tokenizer()), folder
+        tiny_models.tiny_language_model("gemma2", tiny_models.byte_tokenizer()), folder
     ) as stub:
         served = models.load(stub.address)
-    assert caplog.messages == [probing.method(served)["warning"]]
+    assert caplog.messages == [probing.scoring_method(served)["warning"]]
 
 
 def test_what_the_cache_holds_is_not_asked_again(serve, tmp_path):
@@ -240,12 +244,15 @@ def test_what_the_cache_holds_is_not_asked_again(serve, tmp_path):
 def test_other_weights_under_the_same_name_share_no_cache(serve, tmp_path, lm):
     with serve() as stub:
         probing.score(models.load(stub.address), several(), tmp_path, progress=False)
-        stub.lm = tiny_models.language_model(
+        stub.lm = tiny_models.tiny_language_model(
             "llama", tokenizer=tiny_models.chat_tokenizer(), seed=1
         )
         other = models.load(stub.address)
         found = probing.score(other, several(), tmp_path, progress=False)
-    assert largest_difference(found["logprobs"], expected(stub.lm, several())) <= 1e-5
+    assert (
+        largest_difference(found["logprobs"], expected_logprobs(stub.lm, several()))
+        <= 1e-5
+    )
 
 
 def test_no_more_requests_are_in_flight_than_allowed(serve, monkeypatch):
@@ -253,7 +260,7 @@ def test_no_more_requests_are_in_flight_than_allowed(serve, monkeypatch):
     with serve() as stub:
         served = models.load(stub.address)
         stub.faults.extend(
-            [slow(0.05)] * 6
+            [delay_fault(0.05)] * 6
         )  # or each could be answered before the next is sent
         probing.score(served, several(), progress=False)
         assert 1 < stub.busiest <= 3
@@ -263,12 +270,12 @@ def test_no_more_requests_are_in_flight_than_allowed(serve, monkeypatch):
 
 
 def test_the_key_is_sent_and_written_nowhere(serve, monkeypatch, tmp_path):
-    monkeypatch.setenv(KEY, "secret-key")
+    monkeypatch.setenv(SERVER_KEY_VARIABLE, "secret-key")
     with serve() as stub:
         served = models.load(stub.address)
         found = probing.score(served, several(), tmp_path, progress=False)
     assert stub.keys == {"Bearer secret-key"}
-    written = json.dumps(models.describe(served)) + str(served) + found.to_json()
+    written = json.dumps(models.describe_model(served)) + str(served) + found.to_json()
     assert "secret-key" not in written
     assert not [
         f
@@ -280,18 +287,20 @@ def test_the_key_is_sent_and_written_nowhere(serve, monkeypatch, tmp_path):
 def test_a_model_on_a_server_says_what_it_is(serve, lm):
     with serve() as stub:
         served = models.load(stub.address)
-    told = models.describe(served)
+    told = models.describe_model(served)
     assert told["server"]["version"] == "stub"
     assert told["server"]["ways"] == ["nodes", "prompt_logprobs"]
     assert told["max_length"] == lm.max_length - 1
-    assert probing.method(served)["method"] == "server"
-    assert probing.method(served)["checked_max_abs_diff"] < 1e-5
-    assert probing.work(served, several()) == probing.work(lm, several())
+    assert probing.scoring_method(served)["method"] == "server"
+    assert probing.scoring_method(served)["checked_max_abs_diff"] < 1e-5
+    assert probing.scoring_work(served, several()) == probing.scoring_work(
+        lm, several()
+    )
     assert not served.at_hand
     with pytest.raises(
         UserError, match=r"Attribution needs a model's weights, and .* on a server"
     ):
-        attribute(served, "Lyon is located in", " France")
+        attribute_probability(served, "Lyon is located in", " France")
 
 
 def test_what_a_server_does_not_take_is_one_sentence(serve, tmp_path, monkeypatch, lm):
@@ -318,7 +327,7 @@ def test_too_long_a_prompt_is_refused_before_it_is_sent(serve):
     with serve() as stub:
         served = models.load(stub.address)
         asked = len(stub.requests)
-        long = table(["Lyon is located in " * 40])
+        long = probe_table(["Lyon is located in " * 40])
         with pytest.raises(UserError, match="reads at most 127"):
             probing.score(served, long, progress=False)
         assert len(stub.requests) == asked
@@ -336,12 +345,12 @@ def test_too_long_a_prompt_is_refused_before_it_is_sent(serve):
 )
 def test_every_row_is_in_one_group_and_every_scored_token_in_its_tree(texts):
     rows = list({Row(tuple(ids), start) for ids, start in texts if len(ids) > start})
-    groups = server_scoring.groups(rows)
+    groups = server_scoring.groups_of_rows(rows)
     assert sorted(map(str, rows)) == sorted(
         str(row) for group in groups for row in group.rows
     )
     for group in groups:
-        branches = server_scoring.tree(group.rows)
+        branches = server_scoring.children_of_beginnings(group.rows)
         for row in group.rows:
             assert row.ids[: row.start] == group.before
             assert all(

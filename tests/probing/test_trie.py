@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.models.prefix_tokenising import common_prefix
+from helpers.models.prefix_tokenising import common_prefix_length
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing, trie
 from tests import tiny_models
@@ -19,7 +19,7 @@ ROWS = st.lists(
     max_size=25,
 )
 LENGTHS = st.sampled_from([1, 2, 3, 5, 8, 100])
-PRICES = st.sampled_from([0, 3, trie.PASS, float("inf")])
+PRICES = st.sampled_from([0, 3, trie.PASS_PRICE, float("inf")])
 
 
 def texts(tree: trie.Trie) -> list[tuple[int, ...]]:
@@ -32,7 +32,7 @@ def texts(tree: trie.Trie) -> list[tuple[int, ...]]:
 
 @given(ROWS)
 def test_a_tree_has_each_distinct_beginning_once(rows):
-    tree = trie.build(rows)
+    tree = trie.build_trie(rows)
     found = texts(tree)
     wanted = {row.ids[:n] for row in rows for n in range(1, len(row.ids) + 1)}
     assert len(found) == len(set(found)) == len(wanted)
@@ -47,7 +47,7 @@ def test_a_tree_has_each_distinct_beginning_once(rows):
 
 @given(ROWS)
 def test_the_path_of_a_row_is_its_scored_tokens(rows):
-    tree = trie.build(rows)
+    tree = trie.build_trie(rows)
     assert set(tree.rows) == set(rows)
     found = texts(tree)
     for row, path in zip(tree.rows, tree.paths):
@@ -60,8 +60,8 @@ def test_the_path_of_a_row_is_its_scored_tokens(rows):
 
 @given(ROWS, LENGTHS, PRICES)
 def test_every_inner_node_is_forwarded_after_all_before_it(rows, length, price):
-    tree = trie.build(rows)
-    steps = trie.plan(tree, length, price)
+    tree = trie.build_trie(rows)
+    steps = trie.plan_passes(tree, length, price)
     new = [node for step in steps for node in step.new]
     assert sorted(new) == np.flatnonzero(tree.inner).tolist()  # each once
     kept = {-1: set()}
@@ -80,8 +80,8 @@ def test_every_inner_node_is_forwarded_after_all_before_it(rows, length, price):
 
 @given(ROWS, LENGTHS, PRICES)
 def test_never_more_tokens_than_plainly_and_no_pack_too_long(rows, length, price):
-    tree = trie.build(rows)
-    steps = trie.plan(tree, length, price)
+    tree = trie.build_trie(rows)
+    steps = trie.plan_passes(tree, length, price)
     distinct = len({row.ids[:n] for row in rows for n in range(1, len(row.ids))})
     repeated = sum(len(step.nodes) - len(step.new) for step in steps)
     assert sum(len(step.nodes) for step in steps) == distinct + repeated
@@ -100,19 +100,23 @@ def test_never_more_tokens_than_plainly_and_no_pack_too_long(rows, length, price
 
 @given(ROWS)
 def test_a_node_sees_its_own_text_and_nothing_else(rows):
-    tree = trie.build(rows)
+    tree = trie.build_trie(rows)
     found = texts(tree)
     expected = [[key == query[: len(key)] for key in found] for query in found]
-    assert np.array_equal(trie.sees(tree, range(len(found))), np.array(expected))
+    assert np.array_equal(
+        trie.visible_keys(tree, range(len(found))), np.array(expected)
+    )
 
 
 def test_a_window_is_told_from_positions_in_the_text():
-    tree = trie.build([Row((0, 1, 2, 3, 4, 5, 6), 6), Row((0, 1, 2, 3, 7, 8), 5)])
+    tree = trie.build_trie([Row((0, 1, 2, 3, 4, 5, 6), 6), Row((0, 1, 2, 3, 7, 8), 5)])
     nodes = [4, 5, 7]  # ids 4, 5 at positions 4, 5 and id 7 at position 4
     assert tree.token[nodes].tolist() == [4, 5, 7]
-    lm = tiny_models.language_model("mistral", sliding_window=3)
-    allowed, places = trie.sees(tree, nodes, kept=4), tree.depth[nodes]
-    with packing.placed(lm, allowed, places, np.append(np.arange(4), places)) as given:
+    lm = tiny_models.tiny_language_model("mistral", sliding_window=3)
+    allowed, places = trie.visible_keys(tree, nodes, kept=4), tree.depth[nodes]
+    with packing.mask_and_positions(
+        lm, allowed, places, np.append(np.arange(4), places)
+    ) as given:
         mask = given["attention_mask"][0, 0]
     assert mask.exp().int().tolist() == [  # it is added to the scores
         [0, 0, 1, 1, 1, 0, 0],
@@ -139,14 +143,14 @@ def test_a_long_shared_beginning_is_forwarded_once():
     assert found["plain"] == 8 * 100 * 606
     assert found["distinct"] == found["forwarded"] == 600 + 8 * (2 + 100 * 3)
     assert found["heads"] == 8 * (1 + 100 * 3)
-    first = trie.plan(trie.build(rows), 512)[0]
+    first = trie.plan_passes(trie.build_trie(rows), 512)[0]
     assert first.keeps
     assert len(first.nodes) == 600
 
 
 def test_short_shared_beginnings_are_repeated_in_packs():
     rows = [Row((1, f, 3, 4, 5, o), 5) for f in range(300) for o in range(6)]
-    steps = trie.plan(trie.build(rows), 512)
+    steps = trie.plan_passes(trie.build_trie(rows), 512)
     assert not any(step.keeps for step in steps)
     counted = trie.count_tokens(rows)
     assert counted["distinct"] == 1 + 300 * 4
@@ -163,7 +167,7 @@ def test_tokens_of_several_sources_are_counted_apart():
         "heads": 6,
         "passes": 3,
     }
-    steps = trie.plan(trie.build(rows[:4]), 1, trie.NEVER)
+    steps = trie.plan_passes(trie.build_trie(rows[:4]), 1, trie.INFINITE_PRICE)
     assert not any(step.keeps for step in steps)
 
 
@@ -173,4 +177,4 @@ def test_common_prefix(kind, left, right):
     expected = 0
     while expected < min(len(left), len(right)) and left[expected] == right[expected]:
         expected += 1
-    assert common_prefix(kind(left), kind(right)) == expected
+    assert common_prefix_length(kind(left), kind(right)) == expected

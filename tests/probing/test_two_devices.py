@@ -22,12 +22,12 @@ from helpers.probing.engine import (
     packing,
     plain,
 )
-from helpers.probing.engine.decoding import Rules, Task
+from helpers.probing.engine.decoding import ContinuationTask, StoppingRules
 from tests import tiny_models
 
 LATE = {name: ("model.layers.1", "model.norm") for name in ("llama", "gemma3")}
 LATE["t5"] = ("decoder.block.1", "decoder.final_layer_norm")
-RULES = Rules(3, (), ())
+RULES = StoppingRules(3, (), ())
 moved = partial(send_to_device, skip_keys=["past_key_values"])
 HOST, FIRST, SECOND = map(torch.device, ("cpu", "cpu:1", "cpu:2"))
 
@@ -99,22 +99,25 @@ def split(lm, late):
 def continued(lm, rows, kept):
     lm.trials.keeps_state = kept
     return decoding.continue_batch(
-        lm, RULES, [Task(row.ids, row.source, (5, 6)) for row in rows]
+        lm, RULES, [ContinuationTask(row.ids, row.source, (5, 6)) for row in rows]
     )
 
 
 def grown(lm, rows):
     return [
-        *packed_continuations.run(
-            lm, [Task(row.ids, (), (5, 6)) for row in rows], 512, rules=RULES
+        *packed_continuations.continue_in_packs(
+            lm,
+            [ContinuationTask(row.ids, (), (5, 6)) for row in rows],
+            512,
+            rules=RULES,
         )
     ]
 
 
 WAYS = {
-    "plain": lambda lm, rows: [*plain.run(lm, rows)],
-    "packed": lambda lm, rows: [*packing.run(lm, rows, 512)],
-    "encoded": lambda lm, rows: [*encoder.run(lm, rows, 512)],
+    "plain": lambda lm, rows: [*plain.score_in_batches(lm, rows)],
+    "packed": lambda lm, rows: [*packing.score_in_packs(lm, rows, 512)],
+    "encoded": lambda lm, rows: [*encoder.score_by_source(lm, rows, 512)],
     "from its state": partial(continued, kept=True),
     "from the whole text": partial(continued, kept=False),
     "grown": grown,
@@ -132,7 +135,7 @@ EACH += [
 
 @pytest.mark.parametrize(("family", "way"), EACH)
 def test_two_devices_give_what_one_gives(family, way):
-    lm = tiny_models.language_model(family)
+    lm = tiny_models.tiny_language_model(family)
     rows = [Row((*range(5, 13), a, b), 8) for a in (20, 21) for b in (30, 31)]
     if lm.kind == "seq2seq":
         rows = [replace(row, start=1, source=(3, 4, 5)) for row in rows]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from helpers import UserError
 from helpers.metrics import accuracy
 from helpers.metrics import knowledge_base as kb
-from helpers.metrics.canonical import canonical
+from helpers.metrics.canonical import canonical_answer
 from helpers.prompts import consistency_questions
-from helpers.prompts.prompt_texts import choose_below
+from helpers.prompts.prompt_texts import question_above_options
 
 POOL = {"places": [f"Place {number}" for number in range(40)], "few": ["x", "y"]}
 
@@ -30,9 +30,11 @@ def replies(n=3, text=" Place 3"):
 def probes(n=3, k=20, seed=0, **settings):
     said = replies(n)
     said = said.assign(
-        distractors=consistency_questions.distractors(said, POOL, seed=seed)
+        distractors=consistency_questions.draw_response_distractors(
+            said, POOL, seed=seed
+        )
     )
-    return consistency_questions.choices(said, k, seed=seed, **settings)
+    return consistency_questions.consistency_probes(said, k, seed=seed, **settings)
 
 
 def test_every_question_offers_the_response_three_others_and_unsure():
@@ -44,7 +46,9 @@ def test_every_question_offers_the_response_three_others_and_unsure():
         assert (rows["shown"] == "unsure").sum() == 1
         assert rows["shown"].nunique() == 5
         question = f"Where is {rows['item'].iloc[0][1:]}?"
-        assert rows["prompt"].iloc[0] == choose_below(question, list(rows["shown"]))
+        assert rows["prompt"].iloc[0] == question_above_options(
+            question, list(rows["shown"])
+        )
         assert rows["continuation"].tolist() == [f" {text}" for text in rows["shown"]]
 
 
@@ -65,32 +69,37 @@ def test_letters_stand_for_the_options_above_them():
 @given(st.permutations(range(4)), st.integers(0, 5))
 def test_draws_hang_on_item_text_and_seed_alone(order, seed):
     said = replies(4)
-    drawn = consistency_questions.distractors(said, POOL, seed=seed)
-    again = consistency_questions.distractors(said.iloc[list(order)], POOL, seed=seed)
+    drawn = consistency_questions.draw_response_distractors(said, POOL, seed=seed)
+    again = consistency_questions.draw_response_distractors(
+        said.iloc[list(order)], POOL, seed=seed
+    )
     assert again == [drawn[i] for i in order]
     assert all(len(set(each)) == 20 and "Place 3" not in each for each in drawn)
     few = said.assign(distractors=drawn)
-    whole = consistency_questions.choices(few, 2, seed=seed)
-    part = consistency_questions.choices(few.iloc[[order[0]]], 2, seed=seed)
+    whole = consistency_questions.consistency_probes(few, 2, seed=seed)
+    part = consistency_questions.consistency_probes(few.iloc[[order[0]]], 2, seed=seed)
     same = whole[whole["item"] == f"q{order[0]}"].reset_index(drop=True)
     pd.testing.assert_frame_equal(part, same)
 
 
 def test_distractors_in_another_spelling_of_the_response_are_left_out():
     said = replies(1, text=" the Place 3.")
-    assert "Place 3" in consistency_questions.distractors(said, POOL, n=40)[0]
     assert (
         "Place 3"
-        not in consistency_questions.distractors(said, POOL, n=40, spelling=canonical)[
-            0
-        ]
+        in consistency_questions.draw_response_distractors(said, POOL, n=40)[0]
+    )
+    assert (
+        "Place 3"
+        not in consistency_questions.draw_response_distractors(
+            said, POOL, n=40, spelling=canonical_answer
+        )[0]
     )
 
 
 def test_a_response_in_two_settings_is_asked_about_once():
     said = replies(2).assign(label=["correct", "uninformative"])
     other = said.assign(text=["Place 3", "Place 9"], label=["correct", "wrong"])
-    found = consistency_questions.replies(pd.concat([said, other]))
+    found = consistency_questions.responses_to_ask_again(pd.concat([said, other]))
     assert found["item"].tolist() == ["q0 Place 3", "q1 Place 9"]
     marked = pd.DataFrame({"item": ["q0 Place 3"] * 2, "right": [True, False]})
     steady = kb.add_consistency(pd.concat([said, other], ignore_index=True), marked)
@@ -101,10 +110,14 @@ def test_a_model_without_preference_is_consistent_in_one_of_five():
     made = probes(n=150)
     random = np.random.default_rng(3)
     scores = [[value] for value in random.normal(size=len(made))]
-    each = kb.consistency(accuracy.mark_choices(made.assign(logprobs=scores)))
+    each = kb.consistency_by_response(
+        accuracy.mark_choices(made.assign(logprobs=scores))
+    )
     assert each["consistency"].mean() == pytest.approx(0.2, abs=0.03)
     stubborn = made.assign(logprobs=[[float(right)] for right in made["correct"]])
-    assert (kb.consistency(accuracy.mark_choices(stubborn))["consistency"] == 1).all()
+    assert (
+        kb.consistency_by_response(accuracy.mark_choices(stubborn))["consistency"] == 1
+    ).all()
 
 
 @pytest.mark.parametrize(
@@ -118,14 +131,18 @@ def test_a_model_without_preference_is_consistent_in_one_of_five():
 def test_bad_settings_are_refused(settings, sentence):
     said = replies(1).assign(distractors=[POOL["places"]])
     with pytest.raises(UserError, match=sentence):
-        consistency_questions.choices(said, **settings)
+        consistency_questions.consistency_probes(said, **settings)
 
 
 def test_a_response_with_too_few_others_of_its_kind_is_not_asked_again():
     said = replies(3).assign(pool=["few", "places", "none such"])
-    said = said.assign(distractors=consistency_questions.distractors(said, POOL))
-    assert consistency_questions.choices(said, 2)["item"].unique().tolist() == ["q1"]
-    assert consistency_questions.choices(said, 2, n_options=4)[
+    said = said.assign(
+        distractors=consistency_questions.draw_response_distractors(said, POOL)
+    )
+    assert consistency_questions.consistency_probes(said, 2)[
+        "item"
+    ].unique().tolist() == ["q1"]
+    assert consistency_questions.consistency_probes(said, 2, n_options=4)[
         "item"
     ].unique().tolist() == [
         "q0",
@@ -137,9 +154,11 @@ def test_who_says_nothing_is_not_asked_again():
     said = pd.DataFrame(
         {"item": ["a"], "text": [" unsure"], "label": ["uninformative"]}
     )
-    told = consistency_questions.replies(said)
+    told = consistency_questions.responses_to_ask_again(said)
     assert told.empty
     assert list(told) == list(said)
-    made = consistency_questions.choices(told.assign(question="", distractors=[]))
+    made = consistency_questions.consistency_probes(
+        told.assign(question="", distractors=[])
+    )
     assert list(made) == list(probes(n=1, k=1))
     assert accuracy.mark_choices(made.assign(logprobs=[])).empty

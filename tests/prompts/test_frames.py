@@ -36,7 +36,7 @@ def frames():
 
 
 def test_monitor_makes_r_plus_one_plus_m_prompts(facts, frames):
-    probes = prompts.monitor(facts, frames)
+    probes = prompts.monitor_probes(facts, frames)
     assert probes.groupby("item").size().to_dict() == {
         "P17-1": 13,
         "P17-2": 13,
@@ -51,7 +51,7 @@ def test_monitor_makes_r_plus_one_plus_m_prompts(facts, frames):
 
 
 def test_monitor_puts_contexts_before_the_base_frame(facts, frames):
-    probes = prompts.monitor(facts, frames).set_index(["item", "variant"])
+    probes = prompts.monitor_probes(facts, frames).set_index(["item", "variant"])
     assert probes.loc[("P17-1", "right"), "prompt"] == "France. Frame 0: where is Lyon?"
     assert probes.loc[("P17-1", "wrong1"), "prompt"] == "Chad. Frame 0: where is Lyon?"
     assert probes.loc[("P17-1", "frame4"), "prompt"] == "Frame 4: where is Lyon?"
@@ -62,9 +62,9 @@ def test_monitor_puts_contexts_before_the_base_frame(facts, frames):
 
 def test_unrelated_words_only_add_prompts(facts, frames):
     said = facts.assign(unrelated=[["Helium", "EUR"], ["Helium"], []])
-    probes = prompts.monitor(said, frames)
+    probes = prompts.monitor_probes(said, frames)
     control = probes["context"] == "unrelated"
-    before = prompts.monitor(facts, frames)
+    before = prompts.monitor_probes(facts, frames)
     pd.testing.assert_frame_equal(probes[~control].reset_index(drop=True), before)
     columns = ["item", "variant", "context_index", "prompt", "continuation"]
     assert probes.loc[control, columns].to_numpy().tolist() == [
@@ -78,25 +78,27 @@ def test_unrelated_words_only_add_prompts(facts, frames):
             " Chad",
         ],
     ]
-    asked = prompts.questions(said, frames, contexts=("none", "unrelated"), n_frames=1)
+    asked = prompts.question_probes(
+        said, frames, contexts=("none", "unrelated"), n_frames=1
+    )
     assert asked["variant"].tolist() == [
         *("qa0", "qa0+unrelated0", "qa0+unrelated1", "qa0", "qa0+unrelated0", "qa0")
     ]
     with pytest.raises(UserError, match="lacks the column unrelated"):
-        prompts.questions(facts, frames, contexts=("unrelated",))
+        prompts.question_probes(facts, frames, contexts=("unrelated",))
 
 
 def test_n_frames_takes_the_first(facts, frames):
-    probes = prompts.monitor(facts, frames, n_frames=4)
+    probes = prompts.monitor_probes(facts, frames, n_frames=4)
     assert set(probes[probes["context"] == "none"]["frame"]) == {0, 1, 2, 3}
-    assert prompts.questions(facts, frames, n_frames=1)[
+    assert prompts.question_probes(facts, frames, n_frames=1)[
         "variant"
     ].unique().tolist() == ["qa0"]
 
 
 def test_questions_cross_frames_and_contexts(facts, frames):
     contexts = ("none", "right", "wrong")
-    probes = prompts.questions(facts.iloc[:1], frames, contexts=contexts)
+    probes = prompts.question_probes(facts.iloc[:1], frames, contexts=contexts)
     assert len(probes) == 7 * (1 + 1 + 5)
     rows = probes.set_index("variant")
     assert rows.loc["qa3", "prompt"] == "Frame 3: where is Lyon?"
@@ -107,7 +109,7 @@ def test_questions_cross_frames_and_contexts(facts, frames):
 
 
 def test_cloze_ends_where_the_object_stood(facts, frames):
-    probes = prompts.questions(facts.iloc[:2], frames, kind="wp").set_index(
+    probes = prompts.question_probes(facts.iloc[:2], frames, kind="wp").set_index(
         ["item", "variant"]
     )
     assert probes.loc[("P17-1", "wp0"), "prompt"] == "Lyon is located in"
@@ -116,7 +118,7 @@ def test_cloze_ends_where_the_object_stood(facts, frames):
 
 
 def test_fact_checks_name_both_options(facts, frames):
-    probes = prompts.fact_checks(facts.iloc[:1], frames)
+    probes = prompts.fact_check_probes(facts.iloc[:1], frames)
     assert len(probes) == 2 * (1 + 5) * 2
     assert probes.groupby("variant")["correct"].sum().eq(1).all()
     rows = probes.set_index(["variant", "option"])
@@ -130,36 +132,36 @@ def test_fact_checks_name_both_options(facts, frames):
 def test_all_tables_have_the_same_columns(facts, frames):
     part = facts.iloc[:1]
     tables = [
-        prompts.questions(part, frames),
-        prompts.monitor(part, frames),
-        prompts.fact_checks(part, frames),
-        prompts.questions(facts.iloc[:0], frames),
+        prompts.question_probes(part, frames),
+        prompts.monitor_probes(part, frames),
+        prompts.fact_check_probes(part, frames),
+        prompts.question_probes(facts.iloc[:0], frames),
     ]
     for table in tables:
-        assert tuple(table.columns) == prompts.COLUMNS
+        assert tuple(table.columns) == prompts.QUESTION_COLUMNS
     assert tables[-1].empty
 
 
 def test_probes_do_not_depend_on_the_order_of_frames(facts, frames):
     other = frames.sample(frac=1, random_state=1)
     pd.testing.assert_frame_equal(
-        prompts.monitor(facts, frames), prompts.monitor(facts, other)
+        prompts.monitor_probes(facts, frames), prompts.monitor_probes(facts, other)
     )
 
 
 @given(st.text(), st.text())
 def test_fill_puts_both_in_one_pass(subject, obj):
-    assert prompts.fill("<[X]|[Y]>", subject, obj) == f"<{subject}|{obj}>"
+    assert prompts.fill_template("<[X]|[Y]>", subject, obj) == f"<{subject}|{obj}>"
 
 
 def asked(**settings):
-    return lambda facts, frames: prompts.questions(facts, frames, **settings)
+    return lambda facts, frames: prompts.question_probes(facts, frames, **settings)
 
 
 def slot(template):
     """Return what asks with a cloze that lacks a slot."""
     row = {"relation": ["P17"], "kind": ["wp"], "frame": [0], "template": [template]}
-    return lambda facts, _: prompts.questions(
+    return lambda facts, _: prompts.question_probes(
         facts.iloc[:1], pd.DataFrame(row), kind="wp"
     )
 
@@ -172,17 +174,17 @@ def bare(facts):
     ("call", "sentence"),
     [
         (asked(kind="wp"), r'kind "wp" for P36'),
-        (prompts.fact_checks, r'kind "fc" for P36'),
+        (prompts.fact_check_probes, r'kind "fc" for P36'),
         (
-            lambda a, b: prompts.monitor(a.assign(relation="P99"), b),
+            lambda a, b: prompts.monitor_probes(a.assign(relation="P99"), b),
             r'kind "qa" for P99',
         ),
         (asked(kind="fc"), 'is "qa" or "wp", not "fc"'),
         (asked(contexts=("none", "left")), '"left" is none'),
         (asked(n_frames=0), "at least 1, not 0"),
-        (lambda a, b: prompts.monitor(bare(a), b), "P17-1 has no distractors"),
+        (lambda a, b: prompts.monitor_probes(bare(a), b), "P17-1 has no distractors"),
         (
-            lambda a, b: prompts.fact_checks(a.drop(columns="distractors"), b),
+            lambda a, b: prompts.fact_check_probes(a.drop(columns="distractors"), b),
             "lacks the column dis",
         ),
         *(
@@ -195,5 +197,5 @@ def test_what_cannot_be_asked_is_refused(facts, frames, call, sentence):
     with pytest.raises(UserError, match=sentence):
         call(facts, frames)
     assert (
-        len(prompts.questions(bare(facts), frames)) == 7 + 7 + 6
+        len(prompts.question_probes(bare(facts), frames)) == 7 + 7 + 6
     )  # which need no distractors

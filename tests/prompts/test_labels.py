@@ -19,38 +19,40 @@ def facts():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda facts, frames: prompts.monitor(facts, frames),
-        lambda facts, frames: prompts.questions(
+        lambda facts, frames: prompts.monitor_probes(facts, frames),
+        lambda facts, frames: prompts.question_probes(
             facts, frames, contexts=("none", "right", "wrong", "unrelated")
         ),
-        lambda facts, frames: prompts.questions(facts, frames, "wp"),
-        lambda facts, frames: prompts.fact_checks(facts, frames),
+        lambda facts, frames: prompts.question_probes(facts, frames, "wp"),
+        lambda facts, frames: prompts.fact_check_probes(facts, frames),
     ],
     ids=["monitor", "questions", "gaps", "statements"],
 )
 def test_labels_of_questions_tell_their_columns(facts, make):
-    probes = make(facts, datasets.frames("atlas"))
+    probes = make(facts, datasets.prompt_frames("atlas"))
     again = labels.add_columns(probes.drop(columns=QUESTION))
     pd.testing.assert_frame_equal(again[QUESTION], probes[QUESTION], check_dtype=False)
 
 
 def test_labels_of_lists_tell_what_they_can(facts):
     options = {fact: ["France", "Peru"] for fact in facts["fact"]}
-    templates = latent_prompts.templates("atlas")
+    templates = latent_prompts.templates_of_dataset("atlas")
     parts = [
-        lists.ic_lke(facts, facts, options, 2, "space", 3, "2 1", 1),
-        latent_prompts.alone(facts, options, "space"),
-        latent_prompts.prompts(facts, templates, options),
+        lists.ic_lke_probes(facts, facts, options, 2, "space", 3, "2 1", 1),
+        latent_prompts.probes_without_examples(facts, options, "space"),
+        latent_prompts.probes_from_templates(facts, templates, options),
     ]
     probes = pd.concat(parts, ignore_index=True)
     told = ["way", "template", "examples", "draw"]
     again = labels.add_columns(probes.drop(columns=list(lists.WAY)))
     pd.testing.assert_frame_equal(again[told], probes[told], check_dtype=False)
     named = [
-        lists.ic_lke(
+        lists.ic_lke_probes(
             facts, facts, options, 2, "arrow and line", variant="arrow and line"
         ),
-        *latent_prompts.other_lists(facts, facts, options, templates, 2),
+        *latent_prompts.probes_with_other_separators(
+            facts, facts, options, templates, 2
+        ),
     ]
     probes = pd.concat(named, ignore_index=True)
     again = labels.add_columns(probes.drop(columns=list(lists.WAY)))
@@ -59,7 +61,7 @@ def test_labels_of_lists_tell_what_they_can(facts):
 
 
 def test_labels_of_settings_are_these():
-    for setting in shots.SETTINGS:
+    for setting in shots.PROMPT_SETTINGS:
         assert labels.columns_of_label(setting) == {"setting": setting}
 
 
@@ -81,7 +83,7 @@ def test_columns_that_are_there_stay():
 
 @pytest.mark.parametrize("study", ["monitor", "knowledge_base", "latent_knowledge"])
 def test_answers_with_labels_alone_give_the_same_facts(root, study):
-    shared = exchange.read(root / "results" / "atlas-xs.zip")
+    shared = exchange.read_archive(root / "results" / "atlas-xs.zip")
     given, answers = shared.record["runs"][study]["parameters"], shared.answers(study)
     added = {
         "monitor": QUESTION,
@@ -90,5 +92,6 @@ def test_answers_with_labels_alone_give_the_same_facts(root, study):
     }
     old = labels.add_columns(answers.drop(columns=added[study]))
     pd.testing.assert_frame_equal(
-        record.facts(study, given, old), record.facts(study, given, answers)
+        record.facts_from_answers(study, given, old),
+        record.facts_from_answers(study, given, answers),
     )

@@ -29,7 +29,7 @@ def table(rows, relation="r"):
 )
 def test_no_subject_is_on_both_sides(rows, n_pool, seed):
     try:
-        parts = lists.split(table(rows), n_pool, seed)
+        parts = lists.divide_into_examples_and_tests(table(rows), n_pool, seed)
     except UserError:
         return
     sides = {role: set(part["subject"]) for role, part in parts.groupby("role")}
@@ -45,7 +45,7 @@ def test_no_subject_is_on_both_sides(rows, n_pool, seed):
 def test_a_published_split_is_kept_and_its_leaks_closed():
     rows = [("a", "1"), ("b", "2"), ("c", "3"), ("a", "4"), ("d", "5")]
     facts = table(rows).assign(split=["train", "train", "train", "test", "test"])
-    parts = lists.split(facts).set_index("fact")["role"]
+    parts = lists.divide_into_examples_and_tests(facts).set_index("fact")["role"]
     assert parts.to_dict() == {
         "r-0": "example",
         "r-1": "example",
@@ -55,18 +55,22 @@ def test_a_published_split_is_kept_and_its_leaks_closed():
 
 
 def test_the_split_of_a_relation_does_not_depend_on_the_others():
-    one = lists.split(FACTS[FACTS["relation"] == "P36"])
-    two = lists.split(FACTS)
+    one = lists.divide_into_examples_and_tests(FACTS[FACTS["relation"] == "P36"])
+    two = lists.divide_into_examples_and_tests(FACTS)
     two = two[two["relation"] == "P36"].reset_index(drop=True)
     pd.testing.assert_frame_equal(one, two)
 
 
 def test_shorter_lists_begin_longer_ones_and_seeds_differ():
-    pool = lists.split(FACTS).query("role == 'example' and relation == 'P17'")
-    ten, fifty = lists.draw(pool, 10), lists.draw(pool, 50)
+    pool = lists.divide_into_examples_and_tests(FACTS).query(
+        "role == 'example' and relation == 'P17'"
+    )
+    ten, fifty = lists.draw_examples(pool, 10), lists.draw_examples(pool, 50)
     assert ten["fact"].tolist() == fifty["fact"].tolist()[:10]
     assert len(set(fifty["fact"])) == 50
-    assert lists.draw(pool, 50, seed=1)["fact"].tolist() != fifty["fact"].tolist()
+    assert (
+        lists.draw_examples(pool, 50, seed=1)["fact"].tolist() != fifty["fact"].tolist()
+    )
 
 
 @settings(max_examples=40)
@@ -82,9 +86,9 @@ def test_choices_are_unique_wrong_but_the_last_and_never_the_subject(rows, n, se
     possible = [len(set(facts["object"]) - bar) for bar in barred]
     if min(possible) == 0:
         with pytest.raises(UserError, match="no wrong object"):
-            lists.choices(facts, facts, n, seed)
+            lists.draw_choices(facts, facts, n, seed)
         return
-    found = lists.choices(facts, facts, n, seed)
+    found = lists.draw_choices(facts, facts, n, seed)
     for row, bar, most in zip(facts.itertuples(), barred, possible):
         *wrong, last = found[row.fact]
         assert last == row.object
@@ -95,15 +99,23 @@ def test_choices_are_unique_wrong_but_the_last_and_never_the_subject(rows, n, se
 def test_choices_of_a_fact_depend_on_its_name_and_seed_alone():
     one = FACTS[FACTS["relation"] == "P36"].iloc[[5]]
     name = one["fact"].item()
-    assert lists.choices(one, FACTS)[name] == lists.choices(FACTS, FACTS)[name]
-    assert lists.choices(one, FACTS, seed=1)[name] != lists.choices(FACTS, FACTS)[name]
+    assert (
+        lists.draw_choices(one, FACTS)[name] == lists.draw_choices(FACTS, FACTS)[name]
+    )
+    assert (
+        lists.draw_choices(one, FACTS, seed=1)[name]
+        != lists.draw_choices(FACTS, FACTS)[name]
+    )
 
 
 def test_published_choices_are_taken_with_the_truth_behind_them():
     facts = table([("a", "1"), ("b", "2")]).assign(
         choices=[["7", "8", "7"], ["9", "2"]]
     )
-    assert lists.choices(facts, facts) == {"r-0": ["7", "8", "1"], "r-1": ["9", "2"]}
+    assert lists.draw_choices(facts, facts) == {
+        "r-0": ["7", "8", "1"],
+        "r-1": ["9", "2"],
+    }
 
 
 @pytest.mark.parametrize("name", SEPARATORS)
@@ -112,9 +124,9 @@ def test_prompt_and_continuation_are_one_more_pair_of_the_list(name):
         table([("Lyon", "France"), ("Turin", "Italy")]),
         table([("Bern", "Chad")]),
     )
-    probes = lists.ic_lke(tests, pool, {"r-0": ["Peru", "Chad"]}, 2, name)
+    probes = lists.ic_lke_probes(tests, pool, {"r-0": ["Peru", "Chad"]}, 2, name)
     inner, between = SEPARATORS[name]
-    examples = lists.draw(pool, 2)
+    examples = lists.draw_examples(pool, 2)
     pairs = [f"{s}{inner}{o}" for s, o in zip(examples["subject"], examples["object"])]
     whole = between.join([*pairs, f"Bern{inner}Chad"])
     assert (probes["prompt"] + probes["continuation"]).iloc[1] == whole
@@ -123,10 +135,10 @@ def test_prompt_and_continuation_are_one_more_pair_of_the_list(name):
 
 
 def test_all_facts_of_a_relation_stand_behind_the_same_list():
-    parts = lists.split(FACTS)
+    parts = lists.divide_into_examples_and_tests(FACTS)
     tests = parts[parts["role"] == "test"].groupby("relation").head(3)
-    probes = lists.ic_lke(
-        tests, parts[parts["role"] == "example"], lists.choices(tests, FACTS)
+    probes = lists.ic_lke_probes(
+        tests, parts[parts["role"] == "example"], lists.draw_choices(tests, FACTS)
     )
     for relation, rows in probes.groupby("relation"):
         heads = {p.removesuffix(s) for p, s in zip(rows["prompt"], rows["subject"])}
@@ -137,31 +149,47 @@ def test_all_facts_of_a_relation_stand_behind_the_same_list():
 
 def test_a_template_may_stand_for_a_separator():
     pool, tests = table([("Lyon", "France")]), table([("Bern", "Chad")])
-    probes = lists.ic_lke(tests, pool, {"r-0": ["Chad"]}, 1, "In [X] one is in [Y].")
+    probes = lists.ic_lke_probes(
+        tests, pool, {"r-0": ["Chad"]}, 1, "In [X] one is in [Y]."
+    )
     assert probes["prompt"].item() == "In Lyon one is in France. In Bern one is in"
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: lists.style("tab"), 'no separator "tab".*space.*colon and comma'),
-        (lambda: lists.style("[Y] of [X]"), "no separator"),
         (
-            lambda: lists.split(table([("a", "1"), ("b", "1")])),
+            lambda: lists.pair_template_and_separator("tab"),
+            'no separator "tab".*space.*colon and comma',
+        ),
+        (lambda: lists.pair_template_and_separator("[Y] of [X]"), "no separator"),
+        (
+            lambda: lists.divide_into_examples_and_tests(
+                table([("a", "1"), ("b", "1")])
+            ),
             "fewer than 2 different objects",
         ),
         (
-            lambda: lists.split(table([("a", "1"), ("b", "2")])),
+            lambda: lists.divide_into_examples_and_tests(
+                table([("a", "1"), ("b", "2")])
+            ),
             "leaves 1 example, and a list",
         ),
         (
-            lambda: lists.split(table([("a", "1"), ("b", "2")]).assign(split="train")),
+            lambda: lists.divide_into_examples_and_tests(
+                table([("a", "1"), ("b", "2")]).assign(split="train")
+            ),
             "nothing to test",
         ),
-        (lambda: lists.draw(table([("a", "1")]), 0), "at least 1 example, not 0"),
-        (lambda: lists.choices(FACTS[:1], FACTS, 1), "at least 2 objects, not 1"),
         (
-            lambda: lists.ic_lke(table([("a", "1")]), table([("b", "2")], "q"), {}),
+            lambda: lists.draw_examples(table([("a", "1")]), 0),
+            "at least 1 example, not 0",
+        ),
+        (lambda: lists.draw_choices(FACTS[:1], FACTS, 1), "at least 2 objects, not 1"),
+        (
+            lambda: lists.ic_lke_probes(
+                table([("a", "1")]), table([("b", "2")], "q"), {}
+            ),
             "no example of r",
         ),
     ],
@@ -176,25 +204,27 @@ def test_a_list_too_long_says_how_many_examples_fit():
     pool = table([(f"s{n:02d}", f"o{n:02d}") for n in range(40)])
     tests = table([("subject", "object")])
     options = {"r-0": ["longest object", "object"]}
-    probes = lists.ic_lke(tests, pool, options, 30)
+    probes = lists.ic_lke_probes(tests, pool, options, 30)
     tail = len("subject longest object")
     with pytest.raises(
         UserError, match=r"30 examples of r is 262 tokens long.*n_examples=9"
     ):
-        context_length.check(probes, pool, len, 9 * 8 + tail, 30)
-    fitting = lists.ic_lke(tests, pool, options, 9)
-    context_length.check(fitting, pool, len, 9 * 8 + tail, 9)
+        context_length.check_list_lengths(probes, pool, len, 9 * 8 + tail, 30)
+    fitting = lists.ic_lke_probes(tests, pool, options, 9)
+    context_length.check_list_lengths(fitting, pool, len, 9 * 8 + tail, 9)
     with pytest.raises(UserError, match="n_examples=8"):
-        context_length.check(fitting, pool, len, 9 * 8 + tail - 1, 9)
-    context_length.check(probes, pool, len, None, 30)
+        context_length.check_list_lengths(fitting, pool, len, 9 * 8 + tail - 1, 9)
+    context_length.check_list_lengths(probes, pool, len, None, 30)
 
 
 @settings(max_examples=30)
 @given(limit=st.integers(0, 300), n=st.integers(1, 30))
 def test_as_many_examples_as_fit_and_no_more(limit, n):
     examples = table([(f"s{k}", f"o{k}") for k in range(n)])
-    found = context_length.fitting(examples, "tail", len, limit)
-    lengths = [len(lists.listing(examples[:k]) + "tail") for k in range(n + 1)]
+    found = context_length.count_fitting_examples(examples, "tail", len, limit)
+    lengths = [
+        len(lists.example_list_text(examples[:k]) + "tail") for k in range(n + 1)
+    ]
     assert found == max([k for k in range(n + 1) if lengths[k] <= limit], default=0)
     assert np.diff(lengths).min() > 0
 
@@ -209,7 +239,9 @@ def test_a_way_of_asking_is_kept_if_all_its_texts_can_be_read():
     probes = pd.DataFrame(rows, columns=["variant", "prompt", "continuation"])
 
     def kept(limit, more=0):
-        return "".join(context_length.readable(probes, len, limit, more)["variant"])
+        return "".join(
+            context_length.readable_probes(probes, len, limit, more)["variant"]
+        )
 
     assert [kept(limit) for limit in (4, 5, 6, 7, None)] == [
         "",
@@ -219,4 +251,4 @@ def test_a_way_of_asking_is_kept_if_all_its_texts_can_be_read():
         "aabc",
     ]
     assert [kept(8, more) for more in (4, 5, 6)] == ["aabc", "aab", ""]
-    assert context_length.readable(probes.head(0), len, 5).empty
+    assert context_length.readable_probes(probes.head(0), len, 5).empty

@@ -40,7 +40,7 @@ ASKED = pd.DataFrame({"item": ["a"], "question": ["What is the capital of Norway
 
 
 def prompt(setting, asked=ASKED):
-    return shots.ask(asked, setting, SEEN, UNSEEN)["prompt"].iloc[0]
+    return shots.shot_prompts(asked, setting, SEEN, UNSEEN)["prompt"].iloc[0]
 
 
 def test_prompts_are_those_of_the_papers_table_6():
@@ -59,7 +59,9 @@ def test_prompts_are_those_of_the_papers_table_6():
 
 
 def near(n):
-    places = shots.nearest(list(ASKED["question"]), list(SEEN["question"]), n)[0]
+    places = shots.indices_of_nearest_texts(
+        list(ASKED["question"]), list(SEEN["question"]), n
+    )[0]
     return [SEEN["question"][place] for place in places]
 
 
@@ -79,12 +81,12 @@ def test_tf_idf_neighbours_by_plain_arithmetic():
         vectors, own = counts(repository) * weight, counts([text])[0] * weight
         cosine = vectors @ own / np.linalg.norm(vectors, axis=1)
         expected.append(np.argsort(-cosine, kind="stable")[:2].tolist())
-    assert shots.nearest(asked, repository, 2).tolist() == expected
+    assert shots.indices_of_nearest_texts(asked, repository, 2).tolist() == expected
 
 
 def test_the_question_itself_is_no_shot():
     asked = list(SEEN["question"])
-    found = shots.nearest(asked, asked, 3)
+    found = shots.indices_of_nearest_texts(asked, asked, 3)
     assert all(place not in row for place, row in enumerate(found))
 
 
@@ -107,16 +109,20 @@ def test_sentence_embeddings_are_used_where_a_model_is_named(monkeypatch):
     module = type(sys)("sentence_transformers")
     module.SentenceTransformer = Embedder
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    found = shots.nearest(["radium?"], list(SEEN["question"]), 1, "my-model")
+    found = shots.indices_of_nearest_texts(
+        ["radium?"], list(SEEN["question"]), 1, "my-model"
+    )
     assert SEEN["question"][found[0, 0]] == "Who discovered radium?"
     with pytest.raises(UserError, match='"other-model" cannot be loaded'):
-        shots.nearest(["radium?"], list(SEEN["question"]), 1, "other-model")
+        shots.indices_of_nearest_texts(
+            ["radium?"], list(SEEN["question"]), 1, "other-model"
+        )
 
 
 def test_more_shots_than_the_context_holds_end_in_one_sentence():
     lm = models.load("atlas-s")
     long = SEEN.assign(question=SEEN["question"] + " word" * lm.max_length)
-    asked = shots.ask(ASKED, "four-shot", long, UNSEEN)
+    asked = shots.shot_prompts(ASKED, "four-shot", long, UNSEEN)
     with pytest.raises(UserError, match="reads at most") as caught:
         probing.generate(lm, asked, progress=False)
     assert "shorten it" in str(caught.value)
@@ -133,7 +139,7 @@ def test_more_shots_than_the_context_holds_end_in_one_sentence():
 )
 def test_what_cannot_be_asked_is_refused(given, sentence, monkeypatch):
     with pytest.raises(UserError, match=sentence):
-        shots.ask(*given)
+        shots.shot_prompts(*given)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(UserError, match="install it"):
-        shots.nearest(["a"], ["b", "c"], 1, "all-MiniLM-L6-v2")
+        shots.indices_of_nearest_texts(["a"], ["b", "c"], 1, "all-MiniLM-L6-v2")

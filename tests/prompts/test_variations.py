@@ -43,33 +43,35 @@ def prompts(table, item="a"):
 )
 def test_styles_give_these_exact_strings(style, text):
     assert (
-        prompt_texts.demonstrate(prompt_texts.STYLES[style], "Up?", ["yes", "no"], 1)
+        prompt_texts.demonstration_text(
+            prompt_texts.QUESTION_STYLES[style], "Up?", ["yes", "no"], 1
+        )
         == text
     )
-    assert prompt_texts.letter(25) == "Z"
+    assert prompt_texts.option_letter(25) == "Z"
     with pytest.raises(UserError, match="more than 26 options"):
-        prompt_texts.letter(26)
+        prompt_texts.option_letter(26)
 
 
 @pytest.mark.parametrize("kind", ["order", "demonstrations", "options"])
 def test_each_item_is_asked_in_every_variation_with_every_option(kind):
-    found = variations.probes(ITEMS, kind, 4, "question", POOL, 3)
+    found = variations.variation_probes(ITEMS, kind, 4, "question", POOL, 3)
     assert len(found) == 4 * (3 + 2)
     assert found.groupby(["item", "variant"])["correct"].sum().eq(1).all()
     assert found.groupby(["item", "variant"])["prompt"].nunique().eq(1).all()
     assert found.loc[found["correct"], "text"].unique().tolist() == ["no", "in"]
     assert (found["correct"] == (found["option"] == found["answer"])).all()
-    again = variations.probes(ITEMS, kind, 4, "question", POOL, 3)
+    again = variations.variation_probes(ITEMS, kind, 4, "question", POOL, 3)
     pd.testing.assert_frame_equal(found, again)
 
 
 def test_variation_0_is_the_default_prompt():
-    found = variations.probes(ITEMS, "order", 2, "line", POOL, 2)
+    found = variations.variation_probes(ITEMS, "order", 2, "line", POOL, 2)
     assert prompts(found) == ["Q0? 1\nQ1? 1\nUp?", "Q1? 1\nQ0? 1\nUp?"]
 
 
 def test_orders_of_demonstrations_are_shared_and_differ():
-    found = variations.probes(ITEMS, "order", 6, "line", POOL, 3)
+    found = variations.variation_probes(ITEMS, "order", 6, "line", POOL, 3)
     first, second = prompts(found, "a"), prompts(found, "b")
     assert len(set(first)) == 6
     assert [text.removesuffix("Up?") for text in first] == [
@@ -78,7 +80,7 @@ def test_orders_of_demonstrations_are_shared_and_differ():
 
 
 def test_letters_follow_the_options_that_are_shown():
-    found = variations.probes(ITEMS, "options", 6, "letters", seed=1)
+    found = variations.variation_probes(ITEMS, "options", 6, "letters", seed=1)
     for row in found[found["item"] == "a"].itertuples():
         assert f"\n{row.continuation.strip()}. {row.text}\n" in row.prompt
     assert len(set(prompts(found))) == 6
@@ -92,7 +94,9 @@ def test_letters_follow_the_options_that_are_shown():
 )
 def test_a_question_never_demonstrates_itself(other):
     pool = POOL.assign(**{column: POOL[column] + "!" for column in other})
-    found = variations.probes(POOL, "demonstrations", 5, "line", pool, 5, seed=2)
+    found = variations.variation_probes(
+        POOL, "demonstrations", 5, "line", pool, 5, seed=2
+    )
     for row in found.itertuples():
         question = row.prompt.rpartition("\n")[2]
         assert row.prompt.count(question) == 1
@@ -101,12 +105,12 @@ def test_a_question_never_demonstrates_itself(other):
 
 def test_paraphrases_come_after_the_question_itself():
     items = ITEMS.head(1).assign(paraphrases=[["Upwards?", "Up?", "Above?"]])
-    found = variations.probes(items, "paraphrases", 3, "text")
+    found = variations.variation_probes(items, "paraphrases", 3, "text")
     assert prompts(found) == ["Up?", "Upwards?", "Above?"]
     with pytest.raises(
         UserError, match="There are 3 different wordings of item a, and 4"
     ):
-        variations.probes(items, "paraphrases", 4, "text")
+        variations.variation_probes(items, "paraphrases", 4, "text")
 
 
 def test_frames_are_questions_then_gaps_then_lines():
@@ -115,18 +119,18 @@ def test_frames_are_questions_then_gaps_then_lines():
         [("r", "wp", 0, "[X] lies in [Y]."), ("r", "qa", 0, "Where is [X]?")],
         columns=["relation", "kind", "frame", "template"],
     )
-    found = variations.probes(items, "frames", 3, frames=frames)
+    found = variations.variation_probes(items, "frames", 3, frames=frames)
     wanted = ["Where is Chad?", "Chad lies in", "QUESTION: Where is Chad?\nANSWER:"]
     assert prompts(found) == wanted
     with pytest.raises(
         UserError, match="There are 3 different wordings of item a, and 4"
     ):
-        variations.probes(items, "frames", 4, frames=frames)
+        variations.variation_probes(items, "frames", 4, frames=frames)
 
 
 @given(st.integers(1, 4), st.integers(2, 8), st.integers(0, 9))
 def test_orders_repeat_only_when_all_are_used(n_things, n, seed):
-    found = variations.orders(n_things, n, np.random.default_rng(seed))
+    found = variations.draw_orders(n_things, n, np.random.default_rng(seed))
     assert len(found) == n
     assert found[0] == list(range(n_things))
     assert all(sorted(order) == list(range(n_things)) for order in found)
@@ -155,27 +159,27 @@ def test_orders_repeat_only_when_all_are_used(n_things, n, seed):
 )
 def test_what_cannot_be_varied_is_refused(settings, message):
     with pytest.raises(UserError, match=message):
-        variations.probes(ITEMS, **settings)
+        variations.variation_probes(ITEMS, **settings)
 
 
 def test_more_demonstrations_than_fit_says_how_many_do():
     def make(n):
-        return variations.probes(ITEMS, "demonstrations", 2, "line", POOL, n)
+        return variations.variation_probes(ITEMS, "demonstrations", 2, "line", POOL, n)
 
     def size(n):
         table = make(n)
         return (table["prompt"] + table["continuation"]).str.len().max()
 
-    assert len(variations.fitting(make, 4, len, size(4) + 1)) == 10
-    assert len(variations.fitting(make, 4, len, None)) == 10
+    assert len(variations.probes_that_fit_context(make, 4, len, size(4) + 1)) == 10
+    assert len(variations.probes_that_fit_context(make, 4, len, None)) == 10
     with pytest.raises(
         UserError, match=r"^6 demonstrations do not fit into .* tokens; 3 do\.$"
     ):
-        variations.fitting(make, 6, len, size(3) + 1)
+        variations.probes_that_fit_context(make, 6, len, size(3) + 1)
     with pytest.raises(
         UserError, match="longest question does not fit into the context of 5 tok"
     ):
-        variations.fitting(make, 6, len, 5)
+        variations.probes_that_fit_context(make, 6, len, 5)
 
 
 def test_a_plan_leaves_out_what_cannot_be_varied_and_the_rest_can_be_made():
@@ -184,7 +188,9 @@ def test_a_plan_leaves_out_what_cannot_be_varied_and_the_rest_can_be_made():
         {"relation": ["r"], "kind": "qa", "frame": 0, "template": "Where is [X]?"}
     )
     kinds = ["frames", "paraphrases", "order", "demonstrations", "options"]
-    ways, n_shots, notes = variations.plan(facts, kinds, 10, POOL.head(1), 6, frames)
+    ways, n_shots, notes = variations.plan_variations(
+        facts, kinds, 10, POOL.head(1), 6, frames
+    )
     assert ways == {"frames": 2, "options": 10}
     assert n_shots < 2
     text = " ".join(notes)
@@ -192,13 +198,13 @@ def test_a_plan_leaves_out_what_cannot_be_varied_and_the_rest_can_be_made():
                   '"order" is left out', '"demonstrations" is left out'):  # fmt: skip
         assert words in text
     for kind, n in ways.items():
-        found = variations.probes(facts, kind, n, frames=frames)
+        found = variations.variation_probes(facts, kind, n, frames=frames)
         assert found["variation"].nunique() == n
-    enough = variations.plan(ITEMS, ["demonstrations", "order"], 5, POOL, 4)
+    enough = variations.plan_variations(ITEMS, ["demonstrations", "order"], 5, POOL, 4)
     assert enough == ({"demonstrations": 5, "order": 5}, 4, [])
     for kind, reason in (
         ("frames", "needs facts with more than one.*name other kinds"),
         ("mood", '"mood" is no kind'),
     ):
         with pytest.raises(UserError, match=reason):
-            variations.plan(ITEMS, [kind], 5, POOL, 4)
+            variations.plan_variations(ITEMS, [kind], 5, POOL, 4)

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 from helpers import UserError, datasets, prompts
-from helpers.metrics.matching import holds
+from helpers.metrics.matching import contains_words
 from helpers.prompts import prompt_formats
 
-FORMATS = pytest.mark.parametrize("name", prompt_formats.FORMATS)
+FORMATS = pytest.mark.parametrize("name", prompt_formats.PROMPT_FORMATS)
 
 
 @pytest.fixture(scope="module")
@@ -17,14 +17,14 @@ def facts():
 
 @pytest.fixture(scope="module")
 def frames():
-    return datasets.frames("atlas")
+    return datasets.prompt_frames("atlas")
 
 
 @pytest.fixture(scope="module")
 def probes(facts, frames):
-    gaps = prompts.questions(facts.head(2), frames, "wp")
-    checks = prompts.fact_checks(facts.head(2), frames)
-    asked = prompts.monitor(facts, frames)
+    gaps = prompts.question_probes(facts.head(2), frames, "wp")
+    checks = prompts.fact_check_probes(facts.head(2), frames)
+    asked = prompts.monitor_probes(facts, frames)
     return pd.concat([asked, gaps, checks], ignore_index=True).rename(
         lambda row: row + 5
     )
@@ -32,12 +32,12 @@ def probes(facts, frames):
 
 @pytest.fixture(scope="module")
 def shots(facts, frames):
-    return prompt_formats.demonstrations(datasets.load("atlas"), frames, facts)
+    return prompt_formats.draw_demonstrations(datasets.load("atlas"), frames, facts)
 
 
 @FORMATS
 def test_only_prompts_of_questions_change(name, probes, shots):
-    found = prompt_formats.wrap(probes, name, shots)
+    found = prompt_formats.wrap_questions(probes, name, shots)
     pd.testing.assert_frame_equal(
         found.drop(columns="prompt"), probes.drop(columns="prompt")
     )
@@ -53,8 +53,10 @@ def test_only_prompts_of_questions_change(name, probes, shots):
 
 
 def test_a_question_is_asked_after_five_others_in_one_form(probes, shots):
-    texts = prompt_formats.wrap(probes, "shots", shots).query("kind == 'qa'")["prompt"]
-    single = prompt_formats.wrap(probes, "qa").query("kind == 'qa'")["prompt"]
+    texts = prompt_formats.wrap_questions(probes, "shots", shots).query("kind == 'qa'")[
+        "prompt"
+    ]
+    single = prompt_formats.wrap_questions(probes, "qa").query("kind == 'qa'")["prompt"]
     assert all(text.endswith(f"\n\n{end}") for text, end in zip(texts, single))
     parts = [text.split("\n\n") for text in texts]
     assert {len(part) for part in parts} == {prompt_formats.N_SHOTS + 1}
@@ -65,11 +67,13 @@ def test_a_question_is_asked_after_five_others_in_one_form(probes, shots):
 
 def test_demonstrations_give_nothing_away(probes, facts, shots):
     for row in (
-        prompt_formats.wrap(probes, "shots", shots).query("kind == 'qa'").itertuples()
+        prompt_formats.wrap_questions(probes, "shots", shots)
+        .query("kind == 'qa'")
+        .itertuples()
     ):
         before = row.prompt.rpartition("Question: ")[0]
-        assert not holds(before, row.subject)
-        assert not holds(before, row.object)
+        assert not contains_words(before, row.subject)
+        assert not contains_words(before, row.object)
     assert not set(shots["subject"]) & set(facts["subject"])
 
 
@@ -81,11 +85,13 @@ def test_a_demonstration_that_names_subject_or_object_is_left_out():
     ]
     shots = pd.DataFrame(rows, columns=["question", "subject", "object"])
     probes = pd.DataFrame({"kind": ["qa"], "prompt": "Where is Lima?"})
-    found = prompt_formats.wrap(
+    found = prompt_formats.wrap_questions(
         probes.assign(subject="Lima", object="Peru"), "shots", shots
     )
-    before = prompt_formats.qa("Where is Oslo?", "Norway")
-    assert found["prompt"].tolist() == [before + prompt_formats.qa("Where is Lima?")]
+    before = prompt_formats.qa_format_text("Where is Oslo?", "Norway")
+    assert found["prompt"].tolist() == [
+        before + prompt_formats.qa_format_text("Where is Lima?")
+    ]
 
 
 def test_demonstrations_are_of_many_relations_and_drawn_with_the_seed(
@@ -100,16 +106,20 @@ def test_demonstrations_are_of_many_relations_and_drawn_with_the_seed(
         for pair in zip(shots["subject"], shots["object"])
     ][:20]
     assert len(set(first)) > 15
-    again = prompt_formats.demonstrations(every, frames, facts)
+    again = prompt_formats.draw_demonstrations(every, frames, facts)
     pd.testing.assert_frame_equal(shots, again)
-    assert not prompt_formats.demonstrations(every, frames, facts, seed=1).equals(shots)
+    assert not prompt_formats.draw_demonstrations(every, frames, facts, seed=1).equals(
+        shots
+    )
 
 
 def test_where_all_facts_are_asked_each_is_asked_after_others(facts, frames):
     few = facts[facts["relation"] == "P36"]
-    shots = prompt_formats.demonstrations(few, frames, few)
+    shots = prompt_formats.draw_demonstrations(few, frames, few)
     assert set(shots["subject"]) == set(few["subject"])
-    asked = prompt_formats.wrap(prompts.monitor(few, frames, 1), "shots", shots)
+    asked = prompt_formats.wrap_questions(
+        prompts.monitor_probes(few, frames, 1), "shots", shots
+    )
     for row in asked.itertuples():
         before = row.prompt.rpartition("Question: ")[0]
         assert before.count("Question: ") == prompt_formats.N_SHOTS
@@ -118,23 +128,25 @@ def test_where_all_facts_are_asked_each_is_asked_after_others(facts, frames):
 
 def test_relations_without_questions_demonstrate_nothing(facts, frames):
     some = frames[frames["relation"] != "P36"]
-    shots = prompt_formats.demonstrations(facts, some, facts.head(0))
+    shots = prompt_formats.draw_demonstrations(facts, some, facts.head(0))
     assert len(shots) == (facts["relation"] != "P36").sum()
-    assert prompt_formats.demonstrations(facts, some.head(0), facts).empty
+    assert prompt_formats.draw_demonstrations(facts, some.head(0), facts).empty
 
 
 def test_empty_tables_stay_empty(probes, shots):
-    for name in prompt_formats.FORMATS:
-        assert list(prompt_formats.wrap(probes.head(0), name, shots).columns) == list(
-            probes.columns
-        )
+    for name in prompt_formats.PROMPT_FORMATS:
+        assert list(
+            prompt_formats.wrap_questions(probes.head(0), name, shots).columns
+        ) == list(probes.columns)
 
 
 def test_an_unknown_format_is_refused():
-    assert [prompt_formats.check(name) for name in ("", "auto", "qa")] == [
+    assert [
+        prompt_formats.check_prompt_format(name) for name in ("", "auto", "qa")
+    ] == [
         "",
         "auto",
         "qa",
     ]
     with pytest.raises(UserError, match='bare, qa, shots, chat or auto, not "yes"'):
-        prompt_formats.check("yes")
+        prompt_formats.check_prompt_format("yes")

@@ -19,27 +19,29 @@ from notebooks.analysis import published as analysis
 from notebooks.kit import published
 from notebooks.kit.published import knowledge_base as kb
 
-Load = Callable[[str], pd.DataFrame]
-Table = pd.DataFrame | pd.Series
-Checks = dict[str, tuple[Table, Table, float | pd.Series]]
+TableLoader = Callable[[str], pd.DataFrame]
+TableOrColumn = pd.DataFrame | pd.Series
+TableChecks = dict[str, tuple[TableOrColumn, TableOrColumn, float | pd.Series]]
 
-FOCUS = ("P178", "P108", "P37")  # the relations of MONITOR's Table 5
-SUM, PRODUCT, STEP = (
+FOCUS_RELATIONS = ("P178", "P108", "P37")  # the relations of MONITOR's Table 5
+SUM_TOLERANCE, PRODUCT_TOLERANCE, STEP_TOLERANCE = (
     0.015,
     0.015,
     0.005,
 )  # two decimals: a sum or product of two, a share
 N_QUESTIONS, N_CHOICES = 3000, 20  # of the knowledge bases, seen and as many unseen
-FACTS = 400  # of each relation of IC-LKE: 20,000 test facts of 50 relations
-CHANCE = 0.01  # of one choice among 100
+FACTS_PER_RELATION = (
+    400  # of each relation of IC-LKE: 20,000 test facts of 50 relations
+)
+CHANCE_OF_ONE_CHOICE = 0.01  # of one choice among 100
 # IC-LKE's Tables 1 and 7 differ by up to 0.035 on one model, so those of two models by
 # up to twice.
-APART = 0.07
+TUNED_GAP_TOLERANCE = 0.07
 _NAMES = yaml.safe_load(
     Path(__file__).with_name("names.yaml").read_text(encoding="utf-8")
 )
-TABLE_7, TUNED = _NAMES["table_7"], _NAMES["tuned"]
-SIZES = {
+TABLE_7, TUNED_MODELS = _NAMES["table_7"], _NAMES["tuned"]
+BENCHMARK_SIZES = {
     "TruthfulQA": 817,
     "Wiki-FACTOR": 2994,
     "CommonsenseQA": 1221,
@@ -47,7 +49,7 @@ SIZES = {
 N_PROMPTS = 10
 
 
-def monitor(load: Load) -> Checks:
+def monitor_checks(load: TableLoader) -> TableChecks:
     """Check correlations, repeated rows, means, differences and counts of Wang et al. 2024."""
     overall, three, hints = (load(f"monitor_table{n}") for n in (4, 5, 3))
     by_relation, single, corpus = (
@@ -58,8 +60,12 @@ def monitor(load: Load) -> Checks:
     printed, hours = load("monitor_table4_correlation"), load("monitor_table8")
     both = pd.concat([single, printed])
     r = pd.Series(overall["MONITOR"].corr(overall["avg"]), index=printed.index)
-    found = pd.Series({p: three[f"{p} MONITOR"].corr(three[f"{p} avg"]) for p in FOCUS})
-    own = three[[f"{p} MONITOR" for p in FOCUS]].set_axis(FOCUS, axis=1)
+    found = pd.Series(
+        {p: three[f"{p} MONITOR"].corr(three[f"{p} avg"]) for p in FOCUS_RELATIONS}
+    )
+    own = three[[f"{p} MONITOR" for p in FOCUS_RELATIONS]].set_axis(
+        FOCUS_RELATIONS, axis=1
+    )
     sums = by_relation.sum()[overall.index]
     change = hints[["right_change", "wrong_change"]].set_axis(
         ["right", "wrong"], axis=1
@@ -79,13 +85,17 @@ def monitor(load: Load) -> Checks:
         # Three digits of MONITOR leave the third digit of r open, in Table 4 by 0.0015
         # (simulated).
         "Table 4: correlation": (printed["pearson"], r, 0.002),
-        "Table 11: correlations": (single.loc[list(FOCUS), "pearson"], found, 0.001),
+        "Table 11: correlations": (
+            single.loc[list(FOCUS_RELATIONS), "pearson"],
+            found,
+            0.001,
+        ),
         "Tables 4, 11: p-values": _p_values(
             both["pearson"], both["p_value"], len(overall)
         ),
         "Table 5: repeats Table 10": (
             own,
-            by_relation.loc[list(FOCUS)].T.loc[own.index],
+            by_relation.loc[list(FOCUS_RELATIONS)].T.loc[own.index],
             0,
         ),
         "Table 6: repeats Table 10": (
@@ -106,21 +116,25 @@ def monitor(load: Load) -> Checks:
         "Table 3: changes": (
             change,
             hints[["right", "wrong"]].sub(hints["none"], axis=0),
-            SUM,
+            SUM_TOLERANCE,
         ),
-        "Table 8: ratio": (hours["saved"], hours["accuracy"] / hours["MONITOR"], SUM),
+        "Table 8: ratio": (
+            hours["saved"],
+            hours["accuracy"] / hours["MONITOR"],
+            SUM_TOLERANCE,
+        ),
         "Text: corpus": (corpus[list(counts)], pd.Series(counts), 0),
         "Text: numbers": (said, pd.Series(text), 0),
     }
 
 
-def _corpus(load: Load) -> pd.Series:
+def _corpus(load: TableLoader) -> pd.Series:
     return load("monitor_corpus").loc["FKTC"]
 
 
 def _p_values(
     r: pd.Series, printed: pd.Series, n: int
-) -> tuple[Table, Table, pd.Series]:
+) -> tuple[TableOrColumn, TableOrColumn, pd.Series]:
     """Compare p-values with those of r and n; 0.001 means at most that."""
 
     def p(values: pd.Series) -> np.ndarray:
@@ -136,13 +150,13 @@ def _p_values(
     return printed, found, pd.Series(0.0005 + reach, index=r.index)
 
 
-def knowledge_bases(load: Load) -> Checks:
+def knowledge_base_checks(load: TableLoader) -> TableChecks:
     """Check every measure of Zheng et al. 2024 from its parts, counts of questions, Table 2."""
 
     def picker(number: int) -> Callable[[str], pd.DataFrame]:
         table = load(f"kb_table{number}")
-        return lambda name: table[[f"{s} {name}" for s in kb.SETTINGS]].set_axis(
-            kb.SETTINGS, axis=1
+        return lambda name: table[[f"{s} {name}" for s in kb.PROMPT_SETTINGS]].set_axis(
+            kb.PROMPT_SETTINGS, axis=1
         )
 
     facts, steady, both = (picker(number) for number in (9, 10, 11))
@@ -152,13 +166,21 @@ def knowledge_bases(load: Load) -> Checks:
     rates = pd.concat({name: facts(name) for name in ("WR", "CR", "NCR", "UR")}, axis=1)
     rates.columns = [" ".join(pair[::-1]) for pair in rates.columns]
     found = {
-        "Table 9: NCR": (facts("NCR"), facts("CR") - facts("WR"), SUM),
+        "Table 9: NCR": (facts("NCR"), facts("CR") - facts("WR"), SUM_TOLERANCE),
         "Table 10: Cons_w": (steady("Cons_w"), mean, 0.01),
-        "Table 11: NCCR": (both("NCCR"), both("CCR") - both("CWR"), SUM),
-        "Table 11: CWR": (both("CWR"), facts("WR") * seen / 100, PRODUCT),
-        "Table 11: CCR": (both("CCR"), facts("CR") * steady("Cons_c") / 100, PRODUCT),
-        "Table 11: IUR": (both("IUR"), 100 - wrong, PRODUCT),
-        "Table 9: counts": (rates, nearest(rates, N_QUESTIONS), STEP),
+        "Table 11: NCCR": (both("NCCR"), both("CCR") - both("CWR"), SUM_TOLERANCE),
+        "Table 11: CWR": (both("CWR"), facts("WR") * seen / 100, PRODUCT_TOLERANCE),
+        "Table 11: CCR": (
+            both("CCR"),
+            facts("CR") * steady("Cons_c") / 100,
+            PRODUCT_TOLERANCE,
+        ),
+        "Table 11: IUR": (both("IUR"), 100 - wrong, PRODUCT_TOLERANCE),
+        "Table 9: counts": (
+            rates,
+            nearest_attainable_value(rates, N_QUESTIONS),
+            STEP_TOLERANCE,
+        ),
     }
     asked = {
         "Cons_w_seen": facts("WR"),
@@ -168,9 +190,12 @@ def knowledge_bases(load: Load) -> Checks:
     for name, rate in asked.items():
         counts = (rate * N_QUESTIONS / 100).round() * N_CHOICES
         possible = (steady(name) * counts / 100).round() / counts * 100
-        found[f"Table 10: counts of {name}"] = steady(name), possible, STEP
-    printed = published.unknown("kb_table2", load("kb_table2"))
-    tables = {setting: kb.measures(setting, load) for setting in kb.SETTINGS}
+        found[f"Table 10: counts of {name}"] = steady(name), possible, STEP_TOLERANCE
+    printed = published.table_without_restored_signs("kb_table2", load("kb_table2"))
+    tables = {
+        setting: kb.knowledge_base_measures(setting, load)
+        for setting in kb.PROMPT_SETTINGS
+    }
     r = {
         setting: {
             pair: table[pair.split(" vs. ")].corr().iloc[0, 1] for pair in printed.index
@@ -189,7 +214,11 @@ def knowledge_bases(load: Load) -> Checks:
         "models": len(load("kb_table9")),
     }
     return found | {
-        "Table 2: correlations": (printed, pd.DataFrame(r), analysis.ROUNDING),
+        "Table 2: correlations": (
+            printed,
+            pd.DataFrame(r),
+            analysis.ROUNDING_TOLERANCE,
+        ),
         "Text: numbers": (said[list(ranked)], pd.Series(ranked), 0.0051),
         "Text: sizes": (said[list(sizes)], pd.Series(sizes), 0),
     }
@@ -205,24 +234,24 @@ def _claimed(name: str, table: pd.DataFrame) -> float:
     return float(table.loc[first, measure] - table.loc[second, measure])
 
 
-def latent_knowledge(load: Load) -> Checks:
+def latent_knowledge_checks(load: TableLoader) -> TableChecks:
     """Check the grid of models and relations of Wu et al. 2025, averaged both ways."""
     models, relations = load("lke_table7")["accuracy"], load("lke_table8")["accuracy"]
-    base = models[[not is_tuned(name) for name in models.index]]
+    base = models[[not is_tuned_model(name) for name in models.index]]
     mean = pd.Series({"mean of Table 8": relations.mean()})
-    said, questions = load("lke_text")["value"], FACTS * len(relations)
+    said, questions = load("lke_text")["value"], FACTS_PER_RELATION * len(relations)
     sizes = {"models": len(models), "base models": len(base)}
     sizes |= {"tuned models": len(models) - len(base), "relations": len(relations)}
     sizes |= {"test facts": questions}
-    first, tenth = ends(load), load("lke_table10")["base accuracy"]
+    first, tenth = table_1_accuracies(load), load("lke_table10")["base accuracy"]
     bases = [name.rpartition(" ")[0] for name in tenth.index]
     again = models[[TABLE_7.get(name, name) for name in bases]].set_axis(tenth.index)
     both = {"Llama-7B FT-1": "Llama 7B", "Llama2-7B FT-1": "Llama-2 7B"}
     both |= {"Llama2-70B FT-1": "Llama-2 70B", "Gemma-2B FT-1": "Gemma 2B"}
     both |= {"Gemma-7B FT-1": "Gemma 7B"}
-    table, pairs = tuned(load), twins(load)
+    table, pairs = tuned_model_accuracies(load), tuned_model_gaps(load)
     there = table["in Table 10"].isin(load("lke_table10").index).astype(float)
-    rates = analysis.overlaps(load).set_index("pair")
+    rates = analysis.subsumption_bounds(load).set_index("pair")
     printed = rates["printed"]
 
     def is_mean(chosen: pd.Series) -> pd.Series:
@@ -233,10 +262,14 @@ def latent_knowledge(load: Load) -> Checks:
         # A few models and relations lack some facts, so the two means need not be quite
         # the same.
         "Table 8: mean over the 35 base models": (mean, is_mean(base), 2e-4),
-        "Table 7: counts": (models, nearest(models, questions, 1.0), 0.5e-5),
+        "Table 7: counts": (
+            models,
+            nearest_attainable_value(models, questions, 1.0),
+            0.5e-5,
+        ),
         "Table 8: counts": (
             relations,
-            nearest(relations, FACTS * len(base), 1.0),
+            nearest_attainable_value(relations, FACTS_PER_RELATION * len(base), 1.0),
             1e-12,
         ),
         "Text: sizes": (said[list(sizes)], pd.Series(sizes), 0),
@@ -254,12 +287,18 @@ def latent_knowledge(load: Load) -> Checks:
         "Table 7: chance": (  # by more than three standard errors
             *(
                 models,
-                models.clip(lower=CHANCE),
-                3 * (CHANCE * (1 - CHANCE) / questions) ** 0.5,
+                models.clip(lower=CHANCE_OF_ONE_CHOICE),
+                3
+                * (CHANCE_OF_ONE_CHOICE * (1 - CHANCE_OF_ONE_CHOICE) / questions)
+                ** 0.5,
             ),
         ),
         "Table 10: tuned models": (there, there.clip(lower=1), 0),
-        "Table 10: FT-1 and FT-2": (pairs["Table 10"], pairs["Table 7"], APART),
+        "Table 10: FT-1 and FT-2": (
+            pairs["Table 10"],
+            pairs["Table 7"],
+            TUNED_GAP_TOLERANCE,
+        ),
         "Subsumption as defined: possible": (
             *(printed, printed.clip(rates["low"], rates["high"]), 0.002),
         ),
@@ -279,14 +318,14 @@ def latent_knowledge(load: Load) -> Checks:
     }
 
 
-def is_tuned(model: str) -> bool:
+def is_tuned_model(model: str) -> bool:
     """Tell whether a model of IC-LKE's Table 7 was tuned after its base training."""
     return bool(re.search("chat|instruct|Vicuna|SFT|DPO|Openhermes", model))
 
 
-def tuned(load: Load) -> pd.DataFrame:
+def tuned_model_accuracies(load: TableLoader) -> pd.DataFrame:
     """Return the 14 tuned models of Table 6 with their accuracy and their base's in Table 7."""
-    names = load("lke_table6")["name in the paper"][list(TUNED)]
+    names = load("lke_table6")["name in the paper"][list(TUNED_MODELS)]
     accuracy = load("lke_table7")["accuracy"]
     base = names.str.replace(r"-FT\d$", "", regex=True)
     columns = {
@@ -294,15 +333,15 @@ def tuned(load: Load) -> pd.DataFrame:
         "in Table 10": names.str.replace("Mixtral-8x7B", "Mixtral-7Bx8").str.replace(
             "-FT", " FT-"
         ),
-        "accuracy": accuracy[list(TUNED.values())].to_numpy(),
+        "accuracy": accuracy[list(TUNED_MODELS.values())].to_numpy(),
         "base accuracy": accuracy[base].to_numpy(),
     }
     return pd.DataFrame(columns).rename_axis("model")
 
 
-def twins(load: Load) -> pd.DataFrame:
+def tuned_model_gaps(load: TableLoader) -> pd.DataFrame:
     """Return, for bases with two tuned models, how far FT-1 lies above FT-2 in both tables."""
-    table = tuned(load)
+    table = tuned_model_accuracies(load)
     table = table[table.duplicated("base", keep=False)]
     table["tenth"] = load("lke_table10")["tuned accuracy"][
         table["in Table 10"]
@@ -315,7 +354,7 @@ def twins(load: Load) -> pd.DataFrame:
     )
 
 
-def ends(load: Load) -> pd.Series:
+def table_1_accuracies(load: TableLoader) -> pd.Series:
     """Return the accuracies of IC-LKE's Table 1 by model, such as ``Llama 7B``."""
     table = load("lke_table1")
     return pd.Series(
@@ -327,13 +366,15 @@ def ends(load: Load) -> pd.Series:
     )
 
 
-def multiplicity(load: Load) -> Checks:
+def multiplicity_checks(load: TableLoader) -> TableChecks:
     """Check what must hold between the columns of the paper on prompt multiplicity."""
-    found: Checks = {}
-    for name, benchmarks in analysis.BENCHMARKS.items():
+    found: TableChecks = {}
+    for name, benchmarks in analysis.BENCHMARKS_BY_TABLE.items():
         title, table = f"Table {name[-1]}", load(name)
         names = ("ambiguity", "ambiguity_binary", "deviation")
-        whole, binary, deviation = (pick(table, benchmarks, each) for each in names)
+        whole, binary, deviation = (
+            measure_by_benchmark(table, benchmarks, each) for each in names
+        )
         # The accuracies of two prompts differ by no more than the questions whose marks
         # change: at most half of the prompts stand at each end of that range.
         most = binary / 2 * (N_PROMPTS / (N_PROMPTS - 1)) ** 0.5
@@ -345,21 +386,23 @@ def multiplicity(load: Load) -> Checks:
         )
         if two := [each for each in benchmarks if each in ("FEVER", "True-False")]:
             found[f"{title}: two options"] = binary[two], whole[two], 0
-        for each in [each for each in benchmarks if each in SIZES]:
+        for each in [each for each in benchmarks if each in BENCHMARK_SIZES]:
             shares = pd.concat(
                 [whole[[each]], binary[[each]].add_suffix(", binary")], axis=1
             )
             found[f"{title}: counts of {each}"] = (
                 shares,
-                nearest(shares, SIZES[each]),
-                STEP,
+                nearest_attainable_value(shares, BENCHMARK_SIZES[each]),
+                STEP_TOLERANCE,
             )
     said, first = load("multiplicity_text")["value"], load("multiplicity_table1")
     row = first.loc["Llama2-7B"]
     about = said.filter(regex=r"^Llama2-7B TruthfulQA (accuracy|ambiguity)")
     rounded = {name: row[name.removeprefix("Llama2-7B ")] for name in about.index}
     means = (
-        pick(first, analysis.BENCHMARKS["multiplicity_table1"], "ambiguity")
+        measure_by_benchmark(
+            first, analysis.BENCHMARKS_BY_TABLE["multiplicity_table1"], "ambiguity"
+        )
         .mean()
         .rank()
     )
@@ -373,7 +416,7 @@ def multiplicity(load: Load) -> Checks:
     }
 
 
-def pick(
+def measure_by_benchmark(
     table: pd.DataFrame, benchmarks: tuple[str, ...], measure: str
 ) -> pd.DataFrame:
     """Return one measure of a table: models by benchmark."""
@@ -382,7 +425,9 @@ def pick(
     )
 
 
-def nearest(values: Table, counts: float, whole: float = 100.0) -> Table:
+def nearest_attainable_value(
+    values: TableOrColumn, counts: float, whole: float = 100.0
+) -> TableOrColumn:
     """Return the attainable number nearest to each: shares of n things come in steps of 1 / n.
 
     The GRIM test (Brown and Heathers 2017): of three questions, 66.7 % can be right,
@@ -391,16 +436,20 @@ def nearest(values: Table, counts: float, whole: float = 100.0) -> Table:
     return values.mul(counts).div(whole).round().div(counts).mul(whole)
 
 
-PAPERS: dict[str, Callable[[Load], Checks]] = {
-    "MONITOR": monitor,
-    "knowledge bases": knowledge_bases,
-    "IC-LKE": latent_knowledge,
-    "multiplicity": multiplicity,
+PAPERS: dict[str, Callable[[TableLoader], TableChecks]] = {
+    "MONITOR": monitor_checks,
+    "knowledge bases": knowledge_base_checks,
+    "IC-LKE": latent_knowledge_checks,
+    "multiplicity": multiplicity_checks,
 }
-PREFIXES = dict(zip(PAPERS, ("monitor", "kb", "lke", "multiplicity")))  # of table names
+CHECK_PREFIXES = dict(
+    zip(PAPERS, ("monitor", "kb", "lke", "multiplicity"))
+)  # of table names
 
 
-def comparisons(paper: str, load: Load = published.load) -> pd.DataFrame:
+def recomputed_comparisons(
+    paper: str, load: TableLoader = published.load_published_table
+) -> pd.DataFrame:
     """Return a paper's comparisons as they are stored, with ``difference`` and ``agrees``."""
     parts = []
     for name, (printed, other, tolerance) in PAPERS[paper](load).items():
@@ -418,7 +467,7 @@ def comparisons(paper: str, load: Load = published.load) -> pd.DataFrame:
     return found
 
 
-def _flat(table: Table) -> pd.Series:
+def _flat(table: TableOrColumn) -> pd.Series:
     """Return the cells of a table in one column, named by row and column."""
     if isinstance(table, pd.Series):
         return table.astype(float)

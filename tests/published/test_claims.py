@@ -8,10 +8,10 @@ import pytest
 from notebooks.kit import published
 from tests.published import judges
 from tests.published.judges import judgement
-from tests.published.table_checks import PREFIXES
-from tests.published.test_published_tables import text_of
+from tests.published.table_checks import CHECK_PREFIXES
+from tests.published.test_published_tables import paper_text
 
-STATED = published.claims()
+STATED = published.paper_claims()
 
 
 def squeezed(text):
@@ -28,16 +28,16 @@ def pattern(quotation):
 @pytest.mark.parametrize("row", list(STATED.itertuples()), ids=lambda row: row.claim)
 def test_each_sentence_stands_in_its_paper_word_for_word(shared, row):
     assert re.search(
-        pattern(row.quotation), squeezed(text_of(shared, PREFIXES[row.paper]))
+        pattern(row.quotation), squeezed(paper_text(shared, CHECK_PREFIXES[row.paper]))
     )
 
 
 @pytest.mark.parametrize("row", list(STATED.itertuples()), ids=lambda row: row.claim)
 def test_each_verdict_and_the_numbers_of_its_reason_are_what_the_tables_give(row):
-    found = judges.read(row.paper, row.claim, row.rests_on)
+    found = judges.judge_claim(row.paper, row.claim, row.rests_on)
     assert found.verdict == row.verdict
     assert found.told
-    assert judgement.missing(found.told, row.says) == []
+    assert judgement.unstated_values(found.told, row.says) == []
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,10 @@ def test_each_verdict_and_the_numbers_of_its_reason_are_what_the_tables_give(row
     ],
 )
 def test_a_reason_that_states_other_numbers_or_an_other_order_is_noticed(told, left):
-    assert judgement.missing(told, "2 of 12 hold; Vicuna-7b has 0.25 of 1,234.") == left
+    assert (
+        judgement.unstated_values(told, "2 of 12 hold; Vicuna-7b has 0.25 of 1,234.")
+        == left
+    )
 
 
 def test_there_are_sentences_of_all_papers_and_verdicts():

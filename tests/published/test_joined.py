@@ -19,13 +19,15 @@ TABLES = {
 
 @pytest.mark.parametrize("paper", paper_models.PAPERS)
 def test_each_printed_name_is_one_model_for_sure_or_probably(paper):
-    found = paper_models.matches("probably").query("paper == @paper")
-    assert sorted(found["name"]) == sorted(published.load(TABLES[paper]).index)
+    found = paper_models.model_matches("probably").query("paper == @paper")
+    assert sorted(found["name"]) == sorted(
+        published.load_published_table(TABLES[paper]).index
+    )
     assert found["model"].is_unique
 
 
 def test_models_of_the_two_files_are_the_same_and_known():
-    about, found = paper_models.models(), paper_models.matches()
+    about, found = paper_models.published_models(), paper_models.model_matches()
     assert set(about.index) == set(found["model"])
     assert about.index.is_unique
     assert set(about["kind"]) == {"base", "tuned"}
@@ -35,9 +37,12 @@ def test_models_of_the_two_files_are_the_same_and_known():
 
 def test_size_and_tuning_agree_with_what_the_papers_print():
     """Names were matched by hand; the papers' own columns say whether sizes and kinds fit."""
-    about, found = paper_models.models(), paper_models.matches("probably")
-    kb = published.knowledge_base.models("zero-shot")
-    monitor = published.load("monitor_table2")
+    about, found = (
+        paper_models.published_models(),
+        paper_models.model_matches("probably"),
+    )
+    kb = published.knowledge_base.knowledge_base_models("zero-shot")
+    monitor = published.load_published_table("monitor_table2")
     for row in found.itertuples():
         model = about.loc[row.model]
         if row.paper == "knowledge bases" and row.model != "Phi-2":
@@ -53,9 +58,9 @@ def test_size_and_tuning_agree_with_what_the_papers_print():
             )
 
 
-@pytest.mark.parametrize("least", paper_models.CERTAINTIES)
+@pytest.mark.parametrize("least", paper_models.MATCH_CERTAINTIES)
 def test_no_pair_of_papers_takes_a_printed_row_twice(least):
-    found = paper_models.matches(least)
+    found = paper_models.model_matches(least)
     for one, two in combinations(paper_models.PAPERS, 2):
         both = found[found["paper"] == one].merge(
             found[found["paper"] == two], on="model"
@@ -65,19 +70,22 @@ def test_no_pair_of_papers_takes_a_printed_row_twice(least):
 
 
 def test_every_match_has_a_reason_and_every_doubt_is_listed():
-    found = paper_models.matches()
+    found = paper_models.model_matches()
     assert found["reason"].str.len().gt(10).all()
-    assert len(paper_models.doubtful()) == (found["certainty"] != "same weights").sum()
+    assert (
+        len(paper_models.doubtful_model_matches())
+        == (found["certainty"] != "same weights").sum()
+    )
     assert found.groupby(["model", "paper"]).size().max() == 1
 
 
 def test_counts_of_shared_models():
-    shared = paper_models.shared("same family")
+    shared = paper_models.counts_of_shared_models("same family")
     assert shared.loc["IC-LKE", "MONITOR"] == 7
     assert shared.loc["IC-LKE", "multiplicity"] == 14
     assert shared.loc["IC-LKE", "knowledge bases"] == 15
     assert shared.loc["knowledge bases", "multiplicity"] == 6
-    table = paper_models.joined("same family")
+    table = paper_models.measures_of_all_papers("same family")
     both = table[["IC-LKE: accuracy", "MONITOR: score"]].dropna()
     assert len(both) == shared.loc["IC-LKE", "MONITOR"]
     pd.testing.assert_frame_equal(shared, shared.T, check_names=False)
@@ -90,12 +98,12 @@ def test_counts_of_shared_models():
 
 
 def test_figures_are_those_of_the_tables():
-    row = paper_models.joined().loc["BLOOMZ 7.1B"]
+    row = paper_models.measures_of_all_papers().loc["BLOOMZ 7.1B"]
     assert row["MONITOR: score"] == 0.632
     assert row["MONITOR: mean accuracy"] == pytest.approx(0.36232)
     assert row["IC-LKE: accuracy"] == 0.5827
     assert pd.isna(row["multiplicity: TruthfulQA accuracy"])
-    row = paper_models.joined("same family").loc["BLOOM 7.1B"]
+    row = paper_models.measures_of_all_papers("same family").loc["BLOOM 7.1B"]
     assert row["multiplicity: Wiki-FACTOR binary ambiguity"] == pytest.approx(0.2635)
     assert row["IC-LKE: accuracy"] == 0.5827
 
@@ -103,16 +111,16 @@ def test_figures_are_those_of_the_tables():
 def test_a_match_is_left_out():
     pair = ("Llama 3 8B", "multiplicity")
     assert pd.isna(
-        paper_models.joined(without=[pair]).loc[
+        paper_models.measures_of_all_papers(without=[pair]).loc[
             "Llama 3 8B", "multiplicity: FEVER accuracy"
         ]
     )
     alone = [("Phi-2", "knowledge bases")]
-    assert "Phi-2" not in paper_models.joined(without=alone).index
+    assert "Phi-2" not in paper_models.measures_of_all_papers(without=alone).index
 
 
 def test_directions_are_those_of_the_papers():
-    better = paper_models.measures()["better"]
+    better = paper_models.published_measures()["better"]
     assert better["MONITOR: score"] == -1
     assert (better[better.index.str.endswith("ambiguity")] == -1).all()
     assert (better[better.index.str.contains("accuracy|CR|UR")] == 1).all()
@@ -120,14 +128,17 @@ def test_directions_are_those_of_the_papers():
 
 def test_an_unknown_certainty_is_refused():
     with pytest.raises(UserError, match="is no certainty"):
-        paper_models.joined("surely")
+        paper_models.measures_of_all_papers("surely")
 
 
 def test_relations_are_those_of_the_tables():
-    table = paper_models.relations()
+    table = paper_models.monitor_and_ic_lke_by_relation()
     assert table.shape == (20, 13)
-    assert set(table.columns[:-1]) <= set(paper_models.models().index)
-    monitor, averages = published.load("monitor_table10"), published.load("lke_table8")
+    assert set(table.columns[:-1]) <= set(paper_models.published_models().index)
+    monitor, averages = (
+        published.load_published_table("monitor_table10"),
+        published.load_published_table("lke_table8"),
+    )
     assert table.iloc[:, :-1].to_numpy() == pytest.approx(monitor.to_numpy())
     assert (
         table.loc["capital of", "Llama 1 30B Instruct"]

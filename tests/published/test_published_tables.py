@@ -26,13 +26,13 @@ SHAPES = {  # rows and columns as printed, by the name after the paper's
 }
 
 
-def text_of(shared, paper):
+def paper_text(shared, paper):
     return (shared / "papers" / PAPERS[paper]).read_text(encoding="utf-8")
 
 
-def rows_of(name):
+def table_rows(name):
     """Return the printed values of each row of a table."""
-    tidy = published.load_tidy(name).query(
+    tidy = published.load_tidy_table(name).query(
         "column != 'instruction_tuned'"
     )  # our own column
     return tidy.groupby("row", sort=False)["value"].agg(list).items()
@@ -40,31 +40,40 @@ def rows_of(name):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_all_tables_have_their_printed_size(paper):
-    found = [name for name in published.names() if name.startswith(f"{paper}_")]
+    found = [
+        name
+        for name in published.published_table_names()
+        if name.startswith(f"{paper}_")
+    ]
     told = {
         f"{paper}_{name}": (int(n), int(m))
         for name, n, m in map(str.split, SHAPES[paper].split(","))
     }
-    assert {name: published.load(name).shape for name in found} == told
+    assert {name: published.load_published_table(name).shape for name in found} == told
 
 
 def test_a_dash_is_a_missing_number():
-    missing = published.load("kb_table10").isna().stack()
+    missing = published.load_published_table("kb_table10").isna().stack()
     assert missing[missing].index.tolist() == [
         ("Flan-T5 0.78B", "zero-shot Cons_w_unseen"),
         ("Llama2chat 70B", "four-two Cons_w_unseen"),
     ]
-    assert published.load("kb_table9")["zero-shot UR"]["Flan-T5 0.78B"] == 100
-    assert published.load_tidy("kb_table10")["value"].isin(["-"]).sum() == 2
+    assert (
+        published.load_published_table("kb_table9")["zero-shot UR"]["Flan-T5 0.78B"]
+        == 100
+    )
+    assert published.load_tidy_table("kb_table10")["value"].isin(["-"]).sum() == 2
 
 
 def test_unknown_names_list_those_there_are():
     with pytest.raises(UserError, match=r"monitor_tabel4.*monitor_table10"):
-        published.load("monitor_tabel4")
+        published.load_published_table("monitor_tabel4")
 
 
 def test_settings_other_than_the_papers_show_four_shots():
-    assert kb.models("six-shot").equals(kb.models("four-shot"))
+    assert kb.knowledge_base_models("six-shot").equals(
+        kb.knowledge_base_models("four-shot")
+    )
 
 
 # Held against the papers' text once more.
@@ -86,10 +95,12 @@ LINED = {  # tables whose rows stand on lines of the paper, by the name after th
 def test_each_row_stands_on_a_line_of_its_paper(shared, name):
     """Its values one after the other, and a word of its name there or on the line before."""
     text = re.sub(
-        r"</?b>|\*\*|\\pm|[|$%]", " ", text_of(shared, name.partition("_")[0]).lower()
+        r"</?b>|\*\*|\\pm|[|$%]",
+        " ",
+        paper_text(shared, name.partition("_")[0]).lower(),
     )
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    for row, values in rows_of(name):
+    for row, values in table_rows(name):
         numbers = r" (?:\S+ )?".join(re.escape(value.lower()) for value in values)
         pattern = re.compile(rf"(?<!\S){numbers}(?![\d.])")
         found = [f"{a} {b}" for a, b in zip(["", *lines], lines) if pattern.search(b)]
@@ -99,19 +110,19 @@ def test_each_row_stands_on_a_line_of_its_paper(shared, name):
 
 def monitor_lines(shared):
     """Return the cells of each line of the paper's text, marks of emphasis taken off."""
-    lines = re.sub(r"</?b>|\*\*", "", text_of(shared, "monitor")).splitlines()
+    lines = re.sub(r"</?b>|\*\*", "", paper_text(shared, "monitor")).splitlines()
     return [[cell.strip() for cell in line.split("\t")] for line in lines]
 
 
 def test_corpus_and_tables_3_and_11_of_monitor_stand_in_the_paper(shared):
-    corpus = published.load("monitor_corpus").loc["FKTC"]
-    text = text_of(shared, "monitor")
+    corpus = published.load_published_table("monitor_corpus").loc["FKTC"]
+    text = paper_text(shared, "monitor")
     assert all(f"{corpus[name]:,.0f}" in text for name in ("facts", "prompts"))
     lines = monitor_lines(shared)
-    for row, (none, right, up, wrong, down) in rows_of("monitor_table3"):
+    for row, (none, right, up, wrong, down) in table_rows("monitor_table3"):
         right, wrong = f"{right} ({float(up):+.2f})", f"{wrong} ({float(down):+.2f})"
         assert [row, none, right, wrong] in lines
-    table = published.load_tidy("monitor_table11")
+    table = published.load_tidy_table("monitor_table11")
     for half in (slice(0, 20), slice(20, 40)):
         part = table.iloc[half]
         for column, label in (("pearson", "correlation"), ("p_value", "p-value")):
@@ -120,7 +131,7 @@ def test_corpus_and_tables_3_and_11_of_monitor_stand_in_the_paper(shared):
 
 def kb_lines(shared):
     """Return the cells of every line of the paper's text that is a row of a table."""
-    lines = text_of(shared, "kb").splitlines()
+    lines = paper_text(shared, "kb").splitlines()
     cells = [[cell.strip() for cell in line.rstrip(" |").split("|")] for line in lines]
     return [line for line in cells if len(line) > 1 and any(line)]
 
@@ -129,7 +140,7 @@ def test_templates_models_and_correlations_of_knowledge_bases_stand_in_the_paper
     shared,
 ):
     lines, marks = kb_lines(shared), {"\\usym2713": "yes", "\\usym2717": "no"}
-    for name, row in published.load("kb_table1").iterrows():
+    for name, row in published.load_published_table("kb_table1").iterrows():
         assert any(line[-2:] == [name, row["template"]] for line in lines)
     found = []
     for cells in [
@@ -138,37 +149,40 @@ def test_templates_models_and_correlations_of_knowledge_bases_stand_in_the_paper
         at = cells.index("Dec-only" if "Dec-only" in cells else "Enc-Dec")
         rest = [marks.get(cell, cell) for cell in cells[at:] if cell]
         found.append([cells[at - 1], *rest][:9])
-    assert found == [values for _, values in rows_of("kb_table4")]
+    assert found == [values for _, values in table_rows("kb_table4")]
     # Signs of Table 2 are lost in our copy; those that were restored are listed.
     numbers = [
         [cell for cell in line if re.fullmatch(r"-?0\.\d\d", cell)] for line in lines
     ]
     assert all(
-        [v.lstrip("-") for v in values] in numbers for _, values in rows_of("kb_table2")
+        [v.lstrip("-") for v in values] in numbers
+        for _, values in table_rows("kb_table2")
     )
-    signs = published.restored().query("reason.str.startswith('sign')")
-    stored = published.load_tidy("kb_table2").set_index(["row", "column"])["value"]
+    signs = published.restored_cells().query("reason.str.startswith('sign')")
+    stored = published.load_tidy_table("kb_table2").set_index(["row", "column"])[
+        "value"
+    ]
     for _, row in signs.iterrows():
         assert (
             stored[tuple(row["place"].split(", "))]
             == row["stored"]
             == "-" + row["printed"]
         )
-        assert f"| {row['printed']} |" in text_of(shared, "kb")
+        assert f"| {row['printed']} |" in paper_text(shared, "kb")
     assert stored.str.startswith("-").sum() == len(signs)
 
 
 @pytest.mark.parametrize("name", ["lke_table5", "multiplicity_appendix"])
 def test_each_text_stands_in_its_paper(shared, name):
-    text = text_of(shared, name.partition("_")[0])
-    assert all(value in text for _, values in rows_of(name) for value in values)
+    text = paper_text(shared, name.partition("_")[0])
+    assert all(value in text for _, values in table_rows(name) for value in values)
 
 
 def test_models_of_ic_lke_stand_in_the_paper(shared):
-    text = text_of(shared, "lke")
+    text = paper_text(shared, "lke")
     table = text[text.index("Table 6: Model Name") : text.index("Table 7: Model Perf")]
     words = table.replace("Ilama-65b", "llama-65b").split()
-    stored = published.load("lke_table6")
+    stored = published.load_published_table("lke_table6")
     links = [word for word in words if word.startswith("https")]
     assert links == ["https://huggingface.co/" + link for link in stored["repository"]]
     for name, short in stored["name in the paper"].items():
@@ -179,8 +193,8 @@ def test_models_of_ic_lke_stand_in_the_paper(shared):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_numbers_of_the_running_text_stand_in_the_paper(shared, paper):
-    text = text_of(shared, paper)
-    for _, row in published.load_tidy(f"{paper}_text").iterrows():
+    text = paper_text(shared, paper)
+    for _, row in published.load_tidy_table(f"{paper}_text").iterrows():
         value = row["value"]
         if "rank" in row["row"] or "place" in row["row"]:
             continue  # said in words: "performs best", "the least ambiguity"

@@ -10,7 +10,7 @@ from helpers import stats
 from notebooks.kit import published
 from tests.published import table_checks
 
-CHECKS = published.checks()
+CHECKS = published.printed_number_checks()
 NO_NUMBERS = {"kb_table1", "lke_table6"}
 TABLES = CHECKS["tables"].str.split(", ")
 USED = sorted({name for names in TABLES for name in names} - NO_NUMBERS)
@@ -19,14 +19,18 @@ ORDER = ["check", "row", "published", "recomputed", "tolerance"]
 
 @pytest.mark.parametrize("paper", table_checks.PAPERS)
 def test_stored_comparisons_are_what_the_tables_give(paper):
-    stored = published.comparisons().query("paper == @paper").reset_index(drop=True)
-    found = table_checks.comparisons(paper)
+    stored = (
+        published.printed_number_comparisons()
+        .query("paper == @paper")
+        .reset_index(drop=True)
+    )
+    found = table_checks.recomputed_comparisons(paper)
     pd.testing.assert_frame_equal(found[ORDER], stored[ORDER], rtol=0, atol=1e-12)
     assert found["recomputed"].notna().all()
     listed = CHECKS.query("paper == @paper")["check"].tolist()
     assert list(dict.fromkeys(found["check"])) == listed
     assert set(CHECKS.query("paper == @paper")["tables"].str.split("_").str[0]) == {
-        table_checks.PREFIXES[paper]
+        table_checks.CHECK_PREFIXES[paper]
     }
 
 
@@ -44,7 +48,7 @@ def numbers(tidy):
 
 def differing(paper, load):
     """Return the cells that do not agree."""
-    found = table_checks.comparisons(paper, load)
+    found = table_checks.recomputed_comparisons(paper, load)
     return found.loc[~found["agrees"], ["check", "row"]].to_numpy().tolist()
 
 
@@ -52,10 +56,17 @@ def differing(paper, load):
 def test_the_share_of_noticed_digits_is_the_one_that_the_chapter_states(root):
     """Five digits in each table that a check covers, one at a time."""
     noticed = planted = 0
-    for paper, prefix in table_checks.PREFIXES.items():
-        names = [name for name in published.names() if name.startswith(f"{prefix}_")]
-        stored = {name: published.load_tidy(name) for name in names}
-        tables = {name: published.wide(tidy) for name, tidy in stored.items()}
+    for paper, prefix in table_checks.CHECK_PREFIXES.items():
+        names = [
+            name
+            for name in published.published_table_names()
+            if name.startswith(f"{prefix}_")
+        ]
+        stored = {name: published.load_tidy_table(name) for name in names}
+        tables = {
+            name: published.table_in_printed_shape(tidy)
+            for name, tidy in stored.items()
+        }
         generator, sound = (
             np.random.default_rng(0),
             differing(paper, tables.__getitem__),
@@ -65,11 +76,11 @@ def test_the_share_of_noticed_digits_is_the_one_that_the_chapter_states(root):
             for pick in generator.choice(values.index, 5):
                 changed = stored[name].copy()
                 changed.loc[pick, "value"] = misprint(values[pick], generator)
-                spoilt = tables | {name: published.wide(changed)}
+                spoilt = tables | {name: published.table_in_printed_shape(changed)}
                 noticed += differing(paper, spoilt.__getitem__) != sound
                 planted += 1
     share, low, high = (
-        round(100 * number) for number in stats.wilson(noticed, planted)[:3]
+        round(100 * number) for number in stats.wilson_interval(noticed, planted)[:3]
     )
     said = f"notice {share} [{low}, {high}] %"
     assert said in (root / "notebooks" / "published.ipynb").read_text(encoding="utf-8")
@@ -80,13 +91,18 @@ def test_the_share_of_noticed_digits_is_the_one_that_the_chapter_states(root):
 def test_every_true_share_is_possible(n, data):
     k = data.draw(st.integers(0, n))
     printed = pd.Series([round(100 * k / n, 2)])
-    assert abs(table_checks.nearest(printed, n) - printed).item() <= 0.005 + 1e-9
+    assert (
+        abs(table_checks.nearest_attainable_value(printed, n) - printed).item()
+        <= 0.005 + 1e-9
+    )
 
 
 def test_names_of_tuned_models_fit_in_tables_6_7_and_10():
-    table = table_checks.tuned(published.load)
-    names = published.load("lke_table7").index
-    assert set(table_checks.TUNED.values()) == set(filter(table_checks.is_tuned, names))
-    printed = set(published.load("lke_table10").index)
+    table = table_checks.tuned_model_accuracies(published.load_published_table)
+    names = published.load_published_table("lke_table7").index
+    assert set(table_checks.TUNED_MODELS.values()) == set(
+        filter(table_checks.is_tuned_model, names)
+    )
+    printed = set(published.load_published_table("lke_table10").index)
     assert printed == set(table["in Table 10"]) - {"Falcon-7B FT-1"}
     assert len(table) == 14

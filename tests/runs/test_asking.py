@@ -22,25 +22,27 @@ def small():
 def told(small, tmp_path_factory):
     """Return each chapter's answers about the panel, and the entries of the manifests."""
     folder = tmp_path_factory.mktemp("asked")
-    places = {name: panel_runs.ask(folder, name, small) for name in STUDIES}
-    entries = {name: runs.manifest(place)["panel"] for name, place in places.items()}
+    places = {name: panel_runs.save_panel_run(folder, name, small) for name in STUDIES}
+    entries = {
+        name: runs.load_manifest(place)["panel"] for name, place in places.items()
+    }
     return {
-        name: panel_answers.answers(place) for name, place in places.items()
+        name: panel_answers.panel_answers(place) for name, place in places.items()
     }, entries
 
 
 def test_all_chapters_ask_the_same_facts(told):
     answers, entries = told
-    facts = set(datasets.panel(panel_runs.N)["fact"])
+    facts = set(datasets.panel_facts(panel_runs.PANEL_SIZE)["fact"])
     assert all(set(table["item"]) == facts for table in answers.values())
-    assert {entry["n_facts"] for entry in entries.values()} == {panel_runs.N}
+    assert {entry["n_facts"] for entry in entries.values()} == {panel_runs.PANEL_SIZE}
 
 
 def test_responses_to_unread_facts_are_judged_by_the_key(told):
     responses = told[0]["knowledge_base"]
     assert (responses["exposures"] == 0).any()
     assert responses["answers"].map(len).gt(0).all()
-    again = marking.mark(responses)
+    again = marking.mark_responses(responses)
     assert responses["label"].tolist() == again["label"].tolist()
 
 
@@ -78,7 +80,11 @@ def _other_training(answers, seed):
         if name in answers
     }
     answers = answers.assign(**moved)
-    return marking.as_defined(marking.mark(answers)) if "seen" in answers else answers
+    return (
+        marking.unseen_guesses_as_wrong(marking.mark_responses(answers))
+        if "seen" in answers
+        else answers
+    )
 
 
 @pytest.mark.parametrize("chapter", STUDIES)
@@ -87,17 +93,25 @@ def test_what_was_read_changes_no_verdict(chapter, told):
     answers = answers.assign(**{
         name: np.arange(len(answers)) % 3 for name in ("exposures", "false_exposures")
     })  # fmt: skip
-    false = datasets.panel(panel_runs.N).set_index("fact")["false_object"].to_dict()
-    before = calibration.verdicts(STUDIES[chapter], answers, entry["settings"], false)
+    false = (
+        datasets.panel_facts(panel_runs.PANEL_SIZE)
+        .set_index("fact")["false_object"]
+        .to_dict()
+    )
+    before = calibration.verdicts_of_study(
+        STUDIES[chapter], answers, entry["settings"], false
+    )
     others = [_other_training(answers, seed) for seed in range(3)]
     for other in [*others, answers.drop(columns=EXPOSED, errors="ignore")]:
-        after = calibration.verdicts(STUDIES[chapter], other, entry["settings"], false)
+        after = calibration.verdicts_of_study(
+            STUDIES[chapter], other, entry["settings"], false
+        )
         pd.testing.assert_frame_equal(after[VERDICT], before[VERDICT])
 
 
 def test_no_prompt_gives_its_answer_away(told):
     answers, _ = told
-    facts = datasets.panel(panel_runs.N).set_index("fact")
+    facts = datasets.panel_facts(panel_runs.PANEL_SIZE).set_index("fact")
     lists = answers["latent_knowledge"].drop_duplicates("item")
     for row in lists.itertuples():
         subject = facts.loc[row.item, "subject"]
@@ -110,7 +124,11 @@ def test_no_prompt_gives_its_answer_away(told):
 
 def test_the_false_object_can_be_chosen(told):
     answers, _ = told
-    false = datasets.panel(panel_runs.N).query("false_object != ''").set_index("fact")
+    false = (
+        datasets.panel_facts(panel_runs.PANEL_SIZE)
+        .query("false_object != ''")
+        .set_index("fact")
+    )
     assert len(false) == 3
     for name in ("latent_knowledge", "multiplicity"):
         column = "choice" if name == "latent_knowledge" else "text"
@@ -133,8 +151,8 @@ def test_tokens_are_those_of_what_was_read_and_scored(told, small):
 
 def test_answers_are_those_of_plain_scoring(told, small):
     answers, _ = told
-    facts = datasets.panel(panel_runs.N).head(1)
-    again = prompts.monitor(facts, datasets.frames("atlas"), 3)
+    facts = datasets.panel_facts(panel_runs.PANEL_SIZE).head(1)
+    again = prompts.monitor_probes(facts, datasets.prompt_frames("atlas"), 3)
     mine = answers["monitor"].query("item == @facts.fact.iloc[0]")
     from helpers import probing
 
@@ -150,24 +168,24 @@ def test_answers_are_those_of_plain_scoring(told, small):
 
 @pytest.mark.parametrize("changed", [{"n_panel": 0}, {"dataset": "fktc"}])
 def test_where_nothing_is_to_be_asked(small, tmp_path, changed):
-    folder = panel_runs.ask(tmp_path, "monitor", small, **changed)
-    assert runs.manifest(folder)["panel"] is None
+    folder = panel_runs.save_panel_run(tmp_path, "monitor", small, **changed)
+    assert runs.load_manifest(folder)["panel"] is None
     with pytest.raises(UserError, match="once more"):
-        panel_answers.answers(folder)
+        panel_answers.panel_answers(folder)
 
 
 def test_a_negative_number_is_refused(small, tmp_path):
     with pytest.raises(UserError, match="n_panel is -1"):
-        panel_runs.ask(tmp_path, "monitor", small, n_panel=-1)
+        panel_runs.save_panel_run(tmp_path, "monitor", small, n_panel=-1)
 
 
 def test_the_panel_does_not_depend_on_the_relations_of_the_chapter(
     small, tmp_path, told
 ):
-    folder = panel_runs.ask(
+    folder = panel_runs.save_panel_run(
         tmp_path, "latent_knowledge", small, relations=["P17", "P36"]
     )
-    asked = panel_answers.answers(folder)
+    asked = panel_answers.panel_answers(folder)
     assert set(asked["item"]) == set(told[0]["latent_knowledge"]["item"])
 
 
@@ -176,8 +194,10 @@ def test_small_data_of_ones_own_leave_examples_and_shots(small, tmp_path, n, ask
     facts = datasets.load("atlas", relations=["P17"], n=n).drop(columns="distractors")
     counts = [None if place % 6 == 5 else place for place in range(n)]
     questions = {"P17": ["Which country is [X] in?"]}
-    own = datasets.write(facts.assign(exposure=counts), questions, tmp_path / "own")
+    own = datasets.write_dataset(
+        facts.assign(exposure=counts), questions, tmp_path / "own"
+    )
     for chapter in STUDIES:
-        place = panel_runs.ask(tmp_path, chapter, small, dataset=str(own))
-        entry = runs.manifest(place)["panel"]
+        place = panel_runs.save_panel_run(tmp_path, chapter, small, dataset=str(own))
+        entry = runs.load_manifest(place)["panel"]
         assert (entry or {"n_facts": 0})["n_facts"] == asked

@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import ModelCard
 from markdown_it import MarkdownIt
 
-from helpers import exchange, printable
+from helpers import exchange, printable_line
 from helpers.exchange import report_card
 from helpers.studies import STUDIES
 from tests import hostile_inputs, saved_runs
@@ -17,8 +17,8 @@ from tests import hostile_inputs, saved_runs
 def described(folder, *chapters, **given):
     """Return the record of runs that were saved without a model."""
     names = chapters or tuple(STUDIES)
-    saved_runs.write(folder, "small", 0.6, names, n_bootstrap=50, **given)
-    return exchange.describe(folder / "small").record
+    saved_runs.write_made_up_runs(folder, "small", 0.6, names, n_bootstrap=50, **given)
+    return exchange.describe_runs(folder / "small").record
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def written(record, tmp_path):
     """Return the texts of a card, as Markdown and as HTML."""
     return [
         path.read_text(encoding="utf-8")
-        for path in report_card.write(record, tmp_path / "out")
+        for path in report_card.write_report_card(record, tmp_path / "out")
     ]
 
 
@@ -97,7 +97,7 @@ def test_the_hub_reads_every_measure_back(record, written, tmp_path):
     (tmp_path / "README.md").write_text(written[0], encoding="utf-8")
     read = ModelCard.load(tmp_path / "README.md").data
     assert read.model_name == "small"
-    assert read.eval_results == report_card.results(record)
+    assert read.eval_results == report_card.hub_evaluation_results(record)
     assert len(read.eval_results) == sum(
         len(study.MEASURES) for study in STUDIES.values()
     )
@@ -115,7 +115,9 @@ def test_the_hub_reads_every_measure_back(record, written, tmp_path):
 
 def test_what_is_undefined_or_was_not_measured_is_said(tmp_path):
     record = described(tmp_path, "monitor", "latent_knowledge", heeds=False)
-    markdown, html = (path.read_text() for path in report_card.write(record, tmp_path))
+    markdown, html = (
+        path.read_text() for path in report_card.write_report_card(record, tmp_path)
+    )
     for page in (rendered(markdown), Page(html)):
         rows = {cells[0]: cells[1] for cells in page.rows if cells}
         assert rows["MONITOR ↓"] == "undefined: none of the facts counts"
@@ -128,14 +130,20 @@ def test_without_a_number_a_measure_says_so_and_a_card_has_no_results(tmp_path):
     record = described(tmp_path, "knowledge_base")
     for each in record["runs"]["knowledge_base"]["measures"]:
         each |= dict.fromkeys(["estimate", "low", "high"])
-    markdown, html = (path.read_text() for path in report_card.write(record, tmp_path))
+    markdown, html = (
+        path.read_text() for path in report_card.write_report_card(record, tmp_path)
+    )
     assert "undefined: none of 24 questions is of the kind that is averaged" in html
     assert ModelCard(markdown).data.eval_results is None
 
 
 def test_no_name_is_taken_for_markup(record, written, tmp_path):
     plain = rendered(written[0]), Page(written[1])
-    for text in (*hostile_inputs.STRINGS, "---\nlicense: evil\n---", "'\"\n- x: &y *z"):
+    for text in (
+        *hostile_inputs.HOSTILE_STRINGS,
+        "---\nlicense: evil\n---",
+        "'\"\n- x: &y *z",
+    ):
         told = copy.deepcopy(record)
         told["model"] |= {"name": text, "architecture": text}
         for run in told["runs"].values():
@@ -144,13 +152,13 @@ def test_no_name_is_taken_for_markup(record, written, tmp_path):
             run["model"] |= {"prompt_format": text}
             run |= {"device": text, "versions": {text: text}}
         markdown, html = (
-            path.read_text() for path in report_card.write(told, tmp_path)
+            path.read_text() for path in report_card.write_report_card(told, tmp_path)
         )
-        seen = printable(text)
+        seen = printable_line(text)
         data = ModelCard(markdown).data
         assert data.model_name == seen
         assert not hasattr(data, "license") or data.license is None
-        assert data.eval_results == report_card.results(told)
+        assert data.eval_results == report_card.hub_evaluation_results(told)
         for page, before in zip((rendered(markdown), Page(html)), plain):
             assert page.tags == before.tags
             assert page.names == before.names
@@ -168,7 +176,7 @@ def test_the_page_holds_no_script_and_asks_for_nothing(written):
 def test_the_page_fits_its_width(record, tmp_path, browser, width):
     told = copy.deepcopy(record)
     told["model"]["name"] = "long" * 40
-    path = report_card.write(told, tmp_path)[1]
+    path = report_card.write_report_card(told, tmp_path)[1]
     page = browser.new_page(viewport={"width": width, "height": 1000})
     asked = []
     page.on("request", lambda request: asked.append(request.url))

@@ -8,18 +8,18 @@ import pytest
 from helpers import UserError, exchange
 from helpers.exchange import logs, multiplicity_of_logs, record
 from tests import saved_runs
-from tests.program_calls import call
+from tests.program_calls import run_program
 
 
 @pytest.fixture
 def shared(tmp_path):
-    saved_runs.write(tmp_path / "runs", "small", 0.6, n_bootstrap=50)
-    return exchange.describe(tmp_path / "runs" / "small")
+    saved_runs.write_made_up_runs(tmp_path / "runs", "small", 0.6, n_bootstrap=50)
+    return exchange.describe_runs(tmp_path / "runs" / "small")
 
 
 def files(shared, folder):
     """Return the aggregate and the path of the instances of each study."""
-    paths = exchange.export(shared, folder)
+    paths = exchange.export_runs(shared, folder)
     found = [json.loads(path.read_text()) for path in paths[::2]]
     return {each["evaluation_id"].partition("/")[0]: each for each in found}, paths
 
@@ -58,16 +58,16 @@ def test_each_study_is_an_aggregate_and_its_instances(shared, tmp_path):
                 assert sum(scores) / len(scores) == pytest.approx(
                     one["estimate"], abs=1e-12
                 )
-    assert exchange.export(shared, tmp_path) == paths
+    assert exchange.export_runs(shared, tmp_path) == paths
 
 
 def back(shared, folder):
     """Return the facts of a run of multiplicity, and those that `logs` makes of its export."""
     run = shared.record["runs"]["multiplicity"]
-    table = record.table(shared.files[run["answers"]["file"]], "it")
+    table = record.read_parquet_table(shared.files[run["answers"]["file"]], "it")
     only = shared._replace(record=shared.record | {"runs": {"multiplicity": run}})
-    path = exchange.export(only, folder)[1]
-    return record.facts(
+    path = exchange.export_runs(only, folder)[1]
+    return record.facts_from_answers(
         "multiplicity", run["parameters"], table
     ), multiplicity_of_logs.from_logs([path]).table
 
@@ -88,13 +88,17 @@ def test_what_was_exported_has_the_same_multiplicity(shared, tmp_path):
 @pytest.mark.parametrize("name", ["atlas-xs", "smollm2"])
 def test_kept_runs_pass_the_formats_own_validator(name, root, tmp_path):
     """The format's package wants Python 3.12 and older libraries: an interpreter that has it."""
-    shared = exchange.read(root / "results" / f"{name}.zip")
+    shared = exchange.read_archive(root / "results" / f"{name}.zip")
     ours, again = back(shared, tmp_path)
     assert ours["class"].tolist() == again["class"].tolist()
-    paths = [path.relative_to(tmp_path) for path in exchange.export(shared, tmp_path)]
+    paths = [
+        path.relative_to(tmp_path) for path in exchange.export_runs(shared, tmp_path)
+    ]
     if not (python := os.environ.get("PYTHON_OF_EVERY_EVAL_EVER")):
         pytest.skip("PYTHON_OF_EVERY_EVAL_EVER names no interpreter")
-    done = call(python, "-m", "every_eval_ever", "validate", *paths, cwd=tmp_path)
+    done = run_program(
+        python, "-m", "every_eval_ever", "validate", *paths, cwd=tmp_path
+    )
     assert "8 passed, 0 warning-only, 0 failed" in done.stdout
 
 
@@ -146,7 +150,7 @@ def test_instances_of_others_are_read(tmp_path):
         line("2", "A", False, "R?", target="B"),
         line("1", "x", False, "R?"),
     )
-    table = logs.read([first, other]).table
+    table = logs.read_logs([first, other]).table
     assert table["option"].tolist() == [0, 2, 1, 0]
     assert table["right"].tolist() == [True, False, True, False]
     texts = write(
@@ -156,7 +160,7 @@ def test_instances_of_others_are_read(tmp_path):
             for said in ("Rome", "Oslo", "Rome")
         ),
     )
-    assert logs.repeated([texts]).table["repeats"].tolist() == [
+    assert logs.read_repeated_answers([texts]).table["repeats"].tolist() == [
         [("Oslo", False), ("Rome", True)]
     ]
 
@@ -175,4 +179,4 @@ def test_instances_of_others_are_read(tmp_path):
 )
 def test_instances_that_cannot_be_measured_are_refused(rows, sentence, tmp_path):
     with pytest.raises(UserError, match=sentence):
-        logs.read([write(tmp_path / "a.jsonl", *rows)])
+        logs.read_logs([write(tmp_path / "a.jsonl", *rows)])

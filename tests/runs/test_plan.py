@@ -10,8 +10,10 @@ KEPT = "smollm2.zip", "atlas-xs.zip"
 @pytest.mark.slow
 def test_planned_widths_are_those_of_the_archive(root):
     """Of SmolLM2's measures, but the one that is alike for all facts; 8 or 15 of a relation."""
-    planned = exchange.plan(root / "results" / KEPT[0]).set_index("measure")["width"]
-    runs = exchange.read(root / "results" / KEPT[0]).record["runs"].values()
+    planned = exchange.facts_needed_by_measure(root / "results" / KEPT[0]).set_index(
+        "measure"
+    )["width"]
+    runs = exchange.read_archive(root / "results" / KEPT[0]).record["runs"].values()
     told = {
         each["measure"]: each["high"] - each["low"]
         for r in runs
@@ -28,11 +30,14 @@ def test_planned_widths_are_those_of_the_archive(root):
 def test_a_model_does_not_differ_from_itself(root):
     archive = root / "results" / KEPT[1]
     with pytest.raises(UserError, match="no measure to plan from"):
-        exchange.plan(archive, archive)
-    alone = exchange.plan(archive)
+        exchange.facts_needed_by_measure(archive, archive)
+    alone = exchange.facts_needed_by_measure(archive)
     assert (alone["paired"] == 0).all()
     assert (alone["for_difference"] > alone["for_width"]).all()
-    asked = [exchange.plan(archive, wordings=n)["for_width"] for n in (2, 10, 1000)]
+    asked = [
+        exchange.facts_needed_by_measure(archive, wordings=n)["for_width"]
+        for n in (2, 10, 1000)
+    ]
     assert (asked[0] >= asked[1]).all()
     assert (asked[1] >= asked[2]).all()
     assert (asked[0] > asked[2]).any()  # some measures ask once
@@ -40,4 +45,4 @@ def test_a_model_does_not_differ_from_itself(root):
 
 def test_what_is_no_run_is_said(tmp_path):
     with pytest.raises(UserError, match="There is no folder"):
-        exchange.plan(tmp_path / "none")
+        exchange.facts_needed_by_measure(tmp_path / "none")

@@ -5,7 +5,11 @@ import pytest
 
 from helpers import UserError, exchange, stats
 from helpers.exchange import planning
-from helpers.exchange.planning import DIFFERENCE, WIDTH, Spread
+from helpers.exchange.planning import (
+    DIFFERENCE_QUANTILES,
+    WIDTH_QUANTILES,
+    MeasureSpread,
+)
 
 
 def ratio(rows):
@@ -48,7 +52,11 @@ def test_widths_are_those_planned(kind, pilot, n):
     for _ in range(12):
         rows, layers = sample(pilot)
         planned.append(
-            float(planning.reach(planning.spread(rows, statistic, layers), n, WIDTH))
+            float(
+                planning.standard_error_times_quantiles(
+                    planning.measure_spread(rows, statistic, layers), n, WIDTH_QUANTILES
+                )
+            )
         )
         rows, layers = sample(n)
         found = stats.bootstrap(rows, statistic, layers, n_resamples=400)
@@ -64,22 +72,31 @@ def test_widths_in_other_numbers_of_wordings_are_those_planned(asked, wanted, fi
     chance = np.random.default_rng([asked, wanted])
     known = chance.beta(firm, firm, (2, 20_000))
     right = chance.random((asked, 20_000)) < known[0]
-    spreads = [Spread(rows.mean(0).std(ddof=1), 500, 1) for rows in (right, right[::2])]
-    planned = planning.reworded(*spreads, asked, len(right[::2]), wanted)
-    seen = Spread((chance.binomial(wanted, known[1]) / wanted).std(ddof=1), 500, 1)
-    widths = [float(planning.reach(each, 500, WIDTH)) for each in (planned, seen)]
+    spreads = [
+        MeasureSpread(rows.mean(0).std(ddof=1), 500, 1) for rows in (right, right[::2])
+    ]
+    planned = planning.spread_with_wordings(*spreads, asked, len(right[::2]), wanted)
+    seen = MeasureSpread(
+        (chance.binomial(wanted, known[1]) / wanted).std(ddof=1), 500, 1
+    )
+    widths = [
+        float(planning.standard_error_times_quantiles(each, 500, WIDTH_QUANTILES))
+        for each in (planned, seen)
+    ]
     assert widths[0] == pytest.approx(widths[1], rel=0.1)
 
 
 def test_the_spread_of_a_mean_is_its_standard_deviation_within_relations():
     values, relations = [0, 1, 0, 1, 1, 5, 6, 5, 6, 6], ["a"] * 5 + ["b"] * 5
-    found = planning.spread(values, strata=relations)
+    found = planning.measure_spread(values, strata=relations)
     assert found == pytest.approx((np.sqrt(2 * 1.2 / 8), 10, 2))
 
 
 def test_a_difference_is_told_as_often_as_planned():
     chance = np.random.default_rng(5)
-    n = planning.fewest(Spread(1.0, 50, 1), 0.3, DIFFERENCE)
+    n = planning.fewest_facts_needed(
+        MeasureSpread(1.0, 50, 1), 0.3, DIFFERENCE_QUANTILES
+    )
     gaps = chance.normal(0.3, 1, (2000, int(n)))
     error = gaps.std(axis=1, ddof=1) / np.sqrt(n)
     told = np.abs(gaps.mean(axis=1)) > 1.96 * error
@@ -88,10 +105,13 @@ def test_a_difference_is_told_as_often_as_planned():
 
 def test_what_cannot_be_planned():
     with pytest.raises(UserError, match="too few to plan from"):
-        planning.spread([1.0, 0.0])
+        planning.measure_spread([1.0, 0.0])
     with pytest.raises(UserError, match="all alike"):
-        planning.spread([1.0] * 30)
+        planning.measure_spread([1.0] * 30)
     for bad in ({"width": 0}, {"difference": 0}, {"wordings": 0}):
         with pytest.raises(UserError, match="is 0: give a number above 0"):
-            exchange.plan("runs", **bad)
-    assert planning.fewest(Spread(0.5, 20, 1), 1e-4, WIDTH) == np.inf
+            exchange.facts_needed_by_measure("runs", **bad)
+    assert (
+        planning.fewest_facts_needed(MeasureSpread(0.5, 20, 1), 1e-4, WIDTH_QUANTILES)
+        == np.inf
+    )

@@ -34,7 +34,7 @@ def manifest(folder):
 
 
 def test_folders_default_to_the_project_and_share_a_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs.store, "RUNS", tmp_path)
+    monkeypatch.setattr(runs.store, "RUNS_FOLDER", tmp_path)
     first = runs.start("monitor", {"model": "org/name"})
     second = runs.start("other", {"model": "org/name"})
     assert first.folder == tmp_path / "org--name" / "monitor"
@@ -45,11 +45,11 @@ def test_folders_default_to_the_project_and_share_a_cache(tmp_path, monkeypatch)
 
 def test_tables_come_back_as_they_went(tmp_path):
     folder = finished(tmp_path)
-    back = runs.answers(folder)
+    back = runs.load_answers(folder)
     assert back.drop(columns=["logprobs", "tokens"]).equals(ANSWERS[["item"]])
     assert [list(value) for value in back["logprobs"]] == [[-0.5, -1.25]]
     assert [list(value) for value in back["tokens"]] == [["A", "b"]]
-    pd.testing.assert_frame_equal(runs.metrics(folder), METRICS, check_dtype=False)
+    pd.testing.assert_frame_equal(runs.load_metrics(folder), METRICS, check_dtype=False)
 
 
 def test_the_manifest_tells_how_the_run_came_about(tmp_path):
@@ -143,7 +143,7 @@ def test_load_without_runs_is_an_empty_table(tmp_path):
 
 def test_an_unfinished_run_has_no_tables(tmp_path):
     with pytest.raises(UserError, match=r"holds no metrics\.parquet"):
-        runs.metrics(tmp_path)
+        runs.load_metrics(tmp_path)
 
 
 def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
@@ -160,7 +160,7 @@ def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
     first = told["read"][0]
     table = (tmp_path / "a" / "monitor" / "metrics.parquet").read_bytes()
     assert first["sha256"] == hashlib.sha256(table).hexdigest()
-    assert (runs.ROOT / first["folder"]).resolve() == (
+    assert (runs.PROJECT_FOLDER / first["folder"]).resolve() == (
         tmp_path / "a" / "monitor"
     ).resolve()
     assert (first["dataset"], first["seed"], first["chapter"]) == (
@@ -168,7 +168,7 @@ def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
         7,
         "monitor",
     )
-    pd.testing.assert_frame_equal(runs.metrics(folder), METRICS, check_dtype=False)
+    pd.testing.assert_frame_equal(runs.load_metrics(folder), METRICS, check_dtype=False)
     assert runs.load(tmp_path)["model"].tolist() == ["a", "b"]
     assert manifest(runs.save(run, metrics=METRICS))["read"] == []
     (lost / "metrics.parquet").unlink()
@@ -177,7 +177,7 @@ def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
 
 
 def test_a_synthesis_has_its_folder_among_those_of_the_models(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs.store, "RUNS", tmp_path)
+    monkeypatch.setattr(runs.store, "RUNS_FOLDER", tmp_path)
     assert (
         runs.start("published", {"seed": 0}).folder
         == tmp_path / "synthesis" / "published"

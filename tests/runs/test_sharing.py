@@ -31,7 +31,7 @@ FEW = {"n_facts": 2, "relations": ["P17", "P36"], "n_bootstrap": 50}
 
 def saved(folder, model="a", **given):
     """Save runs of all studies without a model, and return the model's folder."""
-    saved_runs.write(folder, model, 0.6, n_bootstrap=50, **given)
+    saved_runs.write_made_up_runs(folder, model, 0.6, n_bootstrap=50, **given)
     return folder / model.replace("/", "--")
 
 
@@ -39,19 +39,19 @@ def saved(folder, model="a", **given):
 def packed(tmp_path_factory):
     """Return an archive of four studies' runs."""
     top = tmp_path_factory.mktemp("packed")
-    return exchange.pack(exchange.describe(saved(top / "runs")), top)
+    return exchange.pack_archive(exchange.describe_runs(saved(top / "runs")), top)
 
 
 @pytest.fixture(scope="module")
 def shared(packed):
-    return archive.read(packed)
+    return archive.read_archive(packed)
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     """Return the folder of a run that `measure` made, of one study and a bundled model."""
     top = tmp_path_factory.mktemp("measured")
-    [made] = measuring.measure("atlas-xs", ["monitor"], FEW, top)
+    [made] = measuring.measure_model("atlas-xs", ["monitor"], FEW, top)
     return made.folder.parent
 
 
@@ -67,9 +67,11 @@ def every(tmp_path_factory):
     }
     top = tmp_path_factory.mktemp("every")
     made = list(
-        measuring.measure("atlas-xs", (), few | {"n_choices": 5, "n_examples": 2}, top)
+        measuring.measure_model(
+            "atlas-xs", (), few | {"n_choices": 5, "n_examples": 2}, top
+        )
     )
-    return exchange.describe(made[0].folder.parent)
+    return exchange.describe_runs(made[0].folder.parent)
 
 
 def amend(folder, chapter="*", **model):
@@ -85,7 +87,7 @@ def changed(shared, folder, *changes):
     told = copy.deepcopy(shared.record)
     for change in changes:
         change(told)
-    return exchange.pack(record.Shared(told, shared.files), folder)
+    return exchange.pack_archive(record.SharedRuns(told, shared.files), folder)
 
 
 def rewritten(packed, folder, change):
@@ -99,7 +101,7 @@ def rewritten(packed, folder, change):
 
 def refused(path) -> str:
     with pytest.raises(UserError) as error:
-        exchange.verify(path)
+        exchange.verify_archive(path)
     said = str(error.value)
     assert said.startswith(f"{path.name} is refused: ")
     assert said.endswith(".")
@@ -108,7 +110,7 @@ def refused(path) -> str:
 
 
 def test_what_was_packed_is_verified(packed):
-    _, found = exchange.verify(packed)
+    _, found = exchange.verify_archive(packed)
     assert {run.study for run in found} == set(STUDIES)
     assert {run.study: run.measures for run in found} == {
         name: len(study.MEASURES) for name, study in STUDIES.items()
@@ -119,7 +121,7 @@ def test_measures_are_those_worked_out_by_hand(shared):
     found = {
         each["measure"]: each for each in shared.record["runs"]["monitor"]["measures"]
     }
-    right = (saved_runs.facts()["hard"] < 0.6).mean()
+    right = (saved_runs.made_up_facts()["hard"] < 0.6).mean()
     assert found["MONITOR"]["estimate"] == pytest.approx(MONITOR)
     assert found["MONITOR"]["n"] == 20  # every fifth of 24 facts does not count
     assert found["base"]["estimate"] == pytest.approx(right)
@@ -127,11 +129,13 @@ def test_measures_are_those_worked_out_by_hand(shared):
 
 
 def test_a_run_of_measure_is_packed_with_its_own_summary_and_cost(measured, tmp_path):
-    shared = exchange.describe(measured)
+    shared = exchange.describe_runs(measured)
     assert list(shared.record["runs"]) == ["monitor"]
     run = shared.record["runs"]["monitor"]
     table = (
-        runs.metrics(measured / "monitor").query("level == 'run'").set_index("measure")
+        runs.load_metrics(measured / "monitor")
+        .query("level == 'run'")
+        .set_index("measure")
     )
     for each in run["measures"]:
         assert [each[key] for key in ("estimate", "low", "high", "n")] == table.loc[
@@ -142,22 +146,22 @@ def test_a_run_of_measure_is_packed_with_its_own_summary_and_cost(measured, tmp_
     )  # each prompt is scored and answered
     assert run["cost"]["tokens"] > run["cost"]["prompts"]
     assert shared.record["model"]["origin"] == "bundled"
-    assert exchange.verify(exchange.pack(shared, tmp_path))[1] == [
+    assert exchange.verify_archive(exchange.pack_archive(shared, tmp_path))[1] == [
         ("monitor", 72, 4, ())
     ]
-    assert exchange.describe(measured / "monitor") == shared
+    assert exchange.describe_runs(measured / "monitor") == shared
 
 
 def test_the_same_runs_make_the_same_bytes(packed, tmp_path):
     moved = shutil.copytree(packed.parent / "runs" / "a", tmp_path / "elsewhere")
-    again = exchange.pack(exchange.describe(moved), tmp_path)
+    again = exchange.pack_archive(exchange.describe_runs(moved), tmp_path)
     assert again.name == packed.name == "a.zip"
     assert again.read_bytes() == packed.read_bytes()
 
 
 def test_undefined_measures_hold_too(tmp_path):
     folder = saved(tmp_path, "deaf", heeds=False)
-    shared = exchange.describe(folder)
+    shared = exchange.describe_runs(folder)
     first = shared.record["runs"]["monitor"]["measures"][0]
     assert first == {
         "measure": "MONITOR",
@@ -166,7 +170,7 @@ def test_undefined_measures_hold_too(tmp_path):
         "high": None,
         "n": 0,
     }
-    assert len(exchange.verify(exchange.pack(shared, tmp_path))[1]) == 4
+    assert len(exchange.verify_archive(exchange.pack_archive(shared, tmp_path))[1]) == 4
 
 
 def test_no_path_of_a_machine_is_made_public(tmp_path):
@@ -179,13 +183,13 @@ def test_no_path_of_a_machine_is_made_public(tmp_path):
         tmp_path, "/home/annabel/models/tiny", run_dir="/home/annabel/runs", **places
     )
     amend(folder, weights_sha="ab" * 32)  # else made of the name
-    answers = runs.answers(folder / "multiplicity")
+    answers = runs.load_answers(folder / "multiplicity")
     answers.attrs["source"] = {
         "url": "/home/annabel/q.csv"
     }  # pandas writes it into the file
     answers.to_parquet(folder / "multiplicity" / "answers.parquet")
-    shared = exchange.describe(folder)
-    path = exchange.pack(shared, tmp_path / "out")
+    shared = exchange.describe_runs(folder)
+    path = exchange.pack_archive(shared, tmp_path / "out")
     assert path.name == "tiny.zip"
     assert b"annabel" not in path.read_bytes()
     assert shared.record["model"]["origin"] == "folder"
@@ -195,20 +199,22 @@ def test_no_path_of_a_machine_is_made_public(tmp_path):
         "judge",
         ["q.csv"],
     )
-    assert len(exchange.verify(path)[1]) == 4
+    assert len(exchange.verify_archive(path)[1]) == 4
 
 
 def test_a_server_is_not_named(tmp_path):
     folder = saved(tmp_path, "m")
     amend(folder, name="http://annabel.example:8000#org/m", server={"url": "annabel"})
-    shared = exchange.describe(folder)
+    shared = exchange.describe_runs(folder)
     assert shared.record["model"]["name"] == "org/m"
     assert "annabel" not in json.dumps(shared.record)
 
 
 def test_the_figures_of_a_contributed_archive_are_those_of_its_runs(packed):
-    mine = runs_against_papers.runs_beside(packed.parent / "runs", 50)
-    theirs, left_out = runs_against_papers.contributed(packed.parent, 50)
+    mine = runs_against_papers.runs_in_papers_measures(packed.parent / "runs", 50)
+    theirs, left_out = runs_against_papers.contributed_runs_and_refusals(
+        packed.parent, 50
+    )
     assert left_out == []
     assert set(theirs["label"]) == {"a (contributed)"}
     assert set(theirs["origin"]) == {"contributed run"}
@@ -221,7 +227,7 @@ def test_an_archive_that_is_refused_is_left_out_with_the_reason(
 ):
     shutil.copy(packed, tmp_path / "good.zip")
     (tmp_path / "bad.zip").write_bytes(packed.read_bytes()[:-100])
-    found, left_out = runs_against_papers.contributed(tmp_path, 50)
+    found, left_out = runs_against_papers.contributed_runs_and_refusals(tmp_path, 50)
     assert set(found["folder"]) == {tmp_path / "good.zip"}
     assert [each.partition(" is refused")[0] for each in left_out] == ["bad.zip"]
 
@@ -346,8 +352,8 @@ def test_an_edit_that_changes_no_measure_is_refused(shared, packed, tmp_path, ch
 
     path = rewritten(packed, tmp_path, edited)
     assert "its manifest was edited after it was packed" in refused(path)
-    signed = exchange.pack(record.Shared(told, shared.files), tmp_path)
-    assert len(exchange.verify(signed)[1]) == 4  # whoever forges it can sign it
+    signed = exchange.pack_archive(record.SharedRuns(told, shared.files), tmp_path)
+    assert len(exchange.verify_archive(signed)[1]) == 4  # whoever forges it can sign it
 
 
 def test_intervals_drawn_in_an_older_way_are_drawn_anew(shared, tmp_path):
@@ -356,9 +362,9 @@ def test_intervals_drawn_in_an_older_way_are_drawn_anew(shared, tmp_path):
         run(lambda run: run["versions"].pop("intervals")),
         put("measures.2.high", 0.99),
     )
-    found = exchange.verify(changed(shared, tmp_path, *older))[0].record["runs"][
-        "monitor"
-    ]
+    found = exchange.verify_archive(changed(shared, tmp_path, *older))[0].record[
+        "runs"
+    ]["monitor"]
     today = shared.record["runs"]["monitor"]["measures"][2]
     assert 0.99 > today["high"] == pytest.approx(found["measures"][2]["high"])
     forged = changed(shared, tmp_path, *older, put("measures.0.estimate", 0.1))
@@ -377,7 +383,7 @@ def other_answers(shared, folder, data, sign=True, study="monitor"):
     if sign:
         told["runs"][study]["answers"]["sha256"] = hashlib.sha256(data).hexdigest()
     found = shared.files | {f"{study}/answers.parquet": data}
-    return exchange.pack(record.Shared(told, found), folder)
+    return exchange.pack_archive(record.SharedRuns(told, found), folder)
 
 
 def answers_of(shared, study="monitor"):
@@ -443,7 +449,7 @@ def test_each_item_of_the_atlas_is_held_against_what_is_right(every, tmp_path, s
 def test_a_small_file_of_a_large_table_is_refused(
     shared, tmp_path, monkeypatch, column, reason
 ):
-    monkeypatch.setattr(files, "IN_MEMORY", 2**20)
+    monkeypatch.setattr(files, "LARGEST_TABLE_IN_MEMORY", 2**20)
     stream = io.BytesIO()
     pq.write_table(pa.table({"item": column}), stream, write_statistics=False)
     assert len(stream.getvalue()) < 2**14
@@ -544,7 +550,7 @@ def test_an_encrypted_or_truncated_file_is_refused(packed, tmp_path, change, rea
 
 def test_a_missing_file_is_refused_and_a_huge_one_unread(packed, monkeypatch, tmp_path):
     assert "There is no file" in refused(tmp_path / "no.zip")
-    monkeypatch.setattr(archive, "LARGEST", packed.stat().st_size - 1)
+    monkeypatch.setattr(archive, "LARGEST_ARCHIVE", packed.stat().st_size - 1)
     monkeypatch.setattr(archive.zipfile, "ZipFile", None)
     assert "it is larger than" in refused(packed)
 
@@ -561,7 +567,7 @@ def test_other_questions_of_the_atlas_than_the_settings_draw_are_refused(
     measured, tmp_path, name, value, drawn, others
 ):
     path = changed(
-        exchange.describe(measured), tmp_path, put(f"parameters.{name}", value)
+        exchange.describe_runs(measured), tmp_path, put(f"parameters.{name}", value)
     )
     said = refused(path)
     assert (
@@ -579,8 +585,10 @@ def test_runs_of_different_weights_are_not_mixed(tmp_path):
     with pytest.raises(
         UserError, match="are of different weights: run the older studies again"
     ):
-        exchange.describe(folder)
-    assert list(exchange.describe(folder / "monitor").record["runs"]) == ["monitor"]
+        exchange.describe_runs(folder)
+    assert list(exchange.describe_runs(folder / "monitor").record["runs"]) == [
+        "monitor"
+    ]
 
 
 HARM = {  # what is done to the folder of a run, and what is said of it
@@ -613,7 +621,7 @@ def test_what_is_no_run_is_refused_in_a_sentence(tmp_path, reason):
     folder = saved(tmp_path, chapters=("monitor",))
     HARM[reason](folder)
     with pytest.raises(UserError, match=reason):
-        exchange.describe(folder)
+        exchange.describe_runs(folder)
 
 
 @pytest.mark.slow
@@ -621,11 +629,11 @@ def test_the_bundled_archives_and_the_schema_are_good(root):
     found = sorted((root / "results").glob("*.zip"))
     assert found
     for path in found:
-        assert exchange.verify(path)[1]
+        assert exchange.verify_archive(path)[1]
         assert path.stat().st_size < 2**21  # the whole folder is a few megabytes
     assert json.loads((root / "results" / "schema.json").read_text())["properties"][
         "format"
-    ] == {"const": record.FORMAT}
+    ] == {"const": record.ARCHIVE_FORMAT_VERSION}
 
 
 def test_every_measure_says_what_it_means():

@@ -17,25 +17,34 @@ PROBES = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    saved_runs.write(folder, "small", 0.6, ("monitor",), n_bootstrap=20)
-    return exchange.describe(folder / "small")
+    saved_runs.write_made_up_runs(folder, "small", 0.6, ("monitor",), n_bootstrap=20)
+    return exchange.describe_runs(folder / "small")
 
 
 FOLDER = r"cannot be written .*: give another --folder"
 WRITERS = [  # what writes something of a run into a folder, and the sentence
-    (lambda _, to: datasets.write(TABLE, {"r": ["[X]?"]}, to), "cannot be written to"),
-    (lambda _, to: result_tables.export(TABLE, "t", to), "t.csv cannot be written"),
+    (
+        lambda _, to: datasets.write_dataset(TABLE, {"r": ["[X]?"]}, to),
+        "cannot be written to",
+    ),
+    (
+        lambda _, to: result_tables.export_table(TABLE, "t", to),
+        "t.csv cannot be written",
+    ),
     (lambda _, to: findings.Findings().summary(to), "findings.json cannot be written"),
     (
         lambda _, to: probing.score(
-            tiny_models.language_model("llama"), PROBES, to, progress=False
+            tiny_models.tiny_language_model("llama"), PROBES, to, progress=False
         ),
         r"cache folder .* cannot be written",
     ),
-    (lambda run, to: report_card.write(run.record, to), FOLDER),
-    (lambda run, to: exchange.export(run, to), FOLDER),
-    (lambda run, to: exchange.pack(run, to), FOLDER),
-    (lambda _, to: panel_answers.save(to, TABLE, {}), "cannot be written"),
+    (lambda run, to: report_card.write_report_card(run.record, to), FOLDER),
+    (lambda run, to: exchange.export_runs(run, to), FOLDER),
+    (lambda run, to: exchange.pack_archive(run, to), FOLDER),
+    (
+        lambda _, to: panel_answers.save_panel_answers(to, TABLE, {}),
+        "cannot be written",
+    ),
     (
         lambda _, to: runs.start("monitor", {"model": "m"}, to / "monitor"),
         "file/monitor cannot be written .*run_dir",

@@ -14,7 +14,7 @@ import pytest
 from helpers import UserError, datasets, models, probing, prompts, runs
 from helpers.prompts import lists
 from tests.chapters import finished_runs
-from tests.server.vllm_server import PYTHON, VllmServer
+from tests.server.vllm_server import PYTHON_VARIABLE, VllmServer
 
 MODEL = "atlas-m"
 TOLERANCE = 1e-3
@@ -23,7 +23,7 @@ LISTS = [*FEW, "n_examples=10", "n_choices=20", "n_close=2", "n_seeds=2",
          "siblings=no", "compared=P17"]  # fmt: skip
 
 pytestmark = pytest.mark.skipif(
-    PYTHON not in os.environ, reason="make test-server runs these, on vLLM"
+    PYTHON_VARIABLE not in os.environ, reason="make test-server runs these, on vLLM"
 )
 
 
@@ -45,19 +45,21 @@ def at_hand():
 
 def monitor_probes() -> pd.DataFrame:
     facts = datasets.load("atlas", ["P17", "P36", "P38"], n=6, seed=1)
-    return prompts.monitor(facts, datasets.frames("atlas"))
+    return prompts.monitor_probes(facts, datasets.prompt_frames("atlas"))
 
 
 def list_probes() -> pd.DataFrame:
     facts = datasets.load("atlas", ["P17", "P36"], seed=1)
-    sides = dict(list(lists.split(facts, seed=1).groupby("role")))
+    sides = dict(
+        list(lists.divide_into_examples_and_tests(facts, seed=1).groupby("role"))
+    )
     tests = sides["test"].groupby("relation").head(3)
-    return lists.ic_lke(
-        tests, sides["example"], lists.choices(tests, facts, 40, 1), 30, seed=1
+    return lists.ic_lke_probes(
+        tests, sides["example"], lists.draw_choices(tests, facts, 40, 1), 30, seed=1
     )
 
 
-def largest(left: pd.Series, right: pd.Series) -> float:
+def largest_difference(left: pd.Series, right: pd.Series) -> float:
     assert [len(values) for values in left] == [len(values) for values in right]
     pairs = np.array([pair for a, b in zip(left, right) for pair in zip(a, b)])
     same = pairs[:, 0] == pairs[:, 1]  # minus infinity on both sides
@@ -71,7 +73,7 @@ def test_scores_are_those_of_the_model_at_hand(served, at_hand, make, record_pro
     found, wanted = (
         probing.score(lm, probes, progress=False) for lm in (served, at_hand)
     )
-    difference = largest(found["logprobs"], wanted["logprobs"])
+    difference = largest_difference(found["logprobs"], wanted["logprobs"])
     record_property("difference", difference)
     assert difference <= TOLERANCE
     kept = [name for name in wanted if name != "logprobs"]
@@ -86,7 +88,7 @@ def test_texts_are_those_of_the_model_at_hand(served, at_hand, stop):
     )
     found, wanted = (probing.generate(lm, probes, **asked) for lm in (served, at_hand))
     for column in ("logprobs", "anchor_logprobs"):
-        assert largest(found[column], wanted[column]) <= TOLERANCE
+        assert largest_difference(found[column], wanted[column]) <= TOLERANCE
     kept = [name for name in wanted if "logprobs" not in name]
     pd.testing.assert_frame_equal(found[kept], wanted[kept])
 
@@ -96,12 +98,12 @@ def test_texts_are_those_of_the_model_at_hand(served, at_hand, stop):
 )
 def test_a_chapter_runs_whole(server, tmp_path, chapter, given):
     folder = finished_runs.run(chapter, server.address, given, tmp_path)
-    told = runs.manifest(folder)
+    told = runs.load_manifest(folder)
     assert told["model"]["server"]["version"]
     assert told["scoring"]["method"] == "server"
     local = finished_runs.run(chapter, MODEL, given, tmp_path)
-    ours, theirs = (runs.answers(place) for place in (folder, local))
-    assert largest(ours["logprobs"], theirs["logprobs"]) <= TOLERANCE
+    ours, theirs = (runs.load_answers(place) for place in (folder, local))
+    assert largest_difference(ours["logprobs"], theirs["logprobs"]) <= TOLERANCE
 
 
 def test_a_server_killed_in_the_middle_is_started_again(tmp_path, monkeypatch):
@@ -120,7 +122,7 @@ def test_a_server_killed_in_the_middle_is_started_again(tmp_path, monkeypatch):
         assert kept
     with VllmServer(MODEL, log, port=server.port) as again:
         resumed = finished_runs.run("monitor", again.address, FEW, tmp_path / "cut")
-    for table in (runs.answers, runs.metrics):
+    for table in (runs.load_answers, runs.load_metrics):
         pd.testing.assert_frame_equal(table(resumed), table(whole), atol=1e-5, rtol=0)
 
 

@@ -23,14 +23,19 @@ import transformers
 
 from helpers import models, probing
 from helpers.models import tokens
-from tests.server.test_vllm import MODEL, largest, list_probes, monitor_probes
+from tests.server.test_vllm import (
+    MODEL,
+    largest_difference,
+    list_probes,
+    monitor_probes,
+)
 from tests.server.vllm_server import VllmServer
 
-RESULTS = Path(__file__).parent / "results" / "scoring.json"
+RESULTS_FILE = Path(__file__).parent / "results" / "scoring.json"
 WORKLOADS = {"MONITOR": monitor_probes, "IC-LKE": list_probes}
 
 
-def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
+def scoring_time_rows(server: VllmServer, repeats: int) -> list[dict[str, object]]:
     """Return one row a workload: seconds and tokens of both, and how far their scores differ."""
     served = models.load(server.address)
     at_hand = models.load(MODEL, device="cpu", dtype="float32")
@@ -47,13 +52,13 @@ def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
             before = server.tokens()
             server.forget()  # else each repeat would find the texts of the last one
             for way, lm in ways.items():
-                tokens.forget(lm)
+                tokens.forget_token_ids(lm)
                 who = server if way == "server" else None
                 times[way].append(_timed(partial(_score, lm, probes), who))
             counted.append(
                 {name: server.tokens()[name] - before[name] for name in before}
             )
-        row = {"workload": name, **probing.work(at_hand, probes)}
+        row = {"workload": name, **probing.scoring_work(at_hand, probes)}
         for way, taken in times.items():
             wall, processor = zip(*taken)
             row[f"{way}_seconds"] = round(statistics.median(wall), 3)
@@ -67,7 +72,7 @@ def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
             round(statistics.median(c[k] for c in counted)) for k in ("asked", "kept")
         )
         row |= {"server_tokens_sent": asked, "server_tokens_computed": asked - kept}
-        row["max_abs_diff"] = largest(
+        row["max_abs_diff"] = largest_difference(
             found["server"]["logprobs"], found["here"]["logprobs"]
         )
         rows.append(row)
@@ -104,7 +109,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         VllmServer(MODEL, Path(folder) / "vllm.log") as server,
     ):
-        rows, versions = measure(server, repeats), server.versions()
+        rows, versions = scoring_time_rows(server, repeats), server.versions()
     report = {
         "model": MODEL,
         "server": versions,
@@ -114,7 +119,7 @@ def main() -> None:
         "repeats": repeats,
         "workloads": rows,
     }
-    RESULTS.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    RESULTS_FILE.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(pd.DataFrame(rows).T.to_string(header=False))
 
 

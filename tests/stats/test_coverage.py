@@ -100,7 +100,8 @@ def test_relations_that_were_not_asked_are_not_covered_unless_whole_ones_are_dra
     def whole(generator, seed):
         hits, _ = marks(generator)
         return covered(
-            stats.bootstrap_groups(hits[:, None], LABELS, stats.mean, 200, seed), 0.5
+            stats.bootstrap_over_groups(hits[:, None], LABELS, stats.mean, 200, seed),
+            0.5,
         )
 
     assert study(within, seed=3) < 0.8
@@ -160,7 +161,7 @@ def design(sizes, n_sets, draw, statistic=stats.mean, n_resamples=1000):
     for seed in range(n_sets):
         (one, two), truth = draw(generator, labels)
         how = {"strata": labels, "n_resamples": n_resamples, "seed": seed}
-        found = stats.estimate(one, statistic, **how)
+        found = stats.estimate_with_interval(one, statistic, **how)
         if found.high >= found.low:
             covers.append(covered(found, truth))
         gap = stats.paired_difference(one, two, statistic, **how)
@@ -219,7 +220,7 @@ def test_a_mean_over_small_relations_is_covered(sizes):
         rates = generator.beta(2, 2, len(sizes))
         hits = (generator.random(len(labels)) < rates[labels]).astype(float)
         table = pd.DataFrame({"relation": labels, "hit": hits})
-        found = stats.intervals(
+        found = stats.intervals_by_group(
             table, {"rate": (["hit"], stats.mean)}, n_resamples=300, seed=seed
         )
         return covered(found.iloc[-1], rates.mean())

@@ -25,7 +25,7 @@ def table():
 
 
 def test_intervals_by_relation(table, measures):
-    found = stats.intervals(table, measures, n_resamples=200)
+    found = stats.intervals_by_group(table, measures, n_resamples=200)
     assert len(found) == 2 * (3 + 2)
     rows = found[found["measure"] == "ratio"].set_index("relation")
     by_hand = {
@@ -53,12 +53,14 @@ def test_intervals_by_relation(table, measures):
 
 
 def test_a_relations_interval_depends_on_itself_alone(table, measures):
-    whole = stats.intervals(table, measures, n_resamples=100)
-    mixed = stats.intervals(
+    whole = stats.intervals_by_group(table, measures, n_resamples=100)
+    mixed = stats.intervals_by_group(
         table.sample(frac=1, random_state=2), measures, n_resamples=100
     )
     pd.testing.assert_frame_equal(whole, mixed)
-    part = stats.intervals(table[table["relation"] == "P36"], measures, n_resamples=100)
+    part = stats.intervals_by_group(
+        table[table["relation"] == "P36"], measures, n_resamples=100
+    )
     pd.testing.assert_frame_equal(
         part[part["relation"] == "P36"].reset_index(drop=True),
         whole[whole["relation"] == "P36"].reset_index(drop=True),
@@ -67,7 +69,8 @@ def test_a_relations_interval_depends_on_itself_alone(table, measures):
 
 def test_another_seed_draws_every_relation_anew(table, measures):
     one, other = (
-        stats.intervals(table, measures, n_resamples=50, seed=s) for s in (0, 1)
+        stats.intervals_by_group(table, measures, n_resamples=50, seed=s)
+        for s in (0, 1)
     )
     assert (
         one["low"] != other["low"]
@@ -79,21 +82,25 @@ def test_the_mean_over_relations_of_one_size_is_as_uncertain_as_all_facts():
     """Fifty facts in ten relations leave forty degrees of freedom, not 49, to both."""
     values = np.random.default_rng(6).normal(size=50)
     table = pd.DataFrame({"relation": np.arange(50) // 5, "top": values})
-    found = stats.intervals(table, {"top": (["top"], stats.mean)}, n_resamples=4000)
+    found = stats.intervals_by_group(
+        table, {"top": (["top"], stats.mean)}, n_resamples=4000
+    )
     width = (found["high"] - found["low"]).set_axis(found["relation"])
     assert width["mean"] == pytest.approx(width["all"], rel=0.15)
 
 
 def test_the_mean_leaves_out_relations_without_a_number(table):
     table.loc[table["relation"] == "P36", "top"] = np.nan
-    found = stats.intervals(table, {"top": (["top"], stats.mean)}, n_resamples=50)
+    found = stats.intervals_by_group(
+        table, {"top": (["top"], stats.mean)}, n_resamples=50
+    )
     rows = found.set_index("relation")["estimate"]
     assert np.isnan(rows["P36"])
     assert rows["mean"] == pytest.approx((rows["P17"] + rows["P37"]) / 2)
 
 
 def test_intervals_of_nothing(table, measures):
-    found = stats.intervals(table.iloc[:0], measures)
+    found = stats.intervals_by_group(table.iloc[:0], measures)
     assert found["relation"].tolist() == ["all", "mean"] * 2
     assert found["n"].eq(0).all()
     assert found[["estimate", "low", "high"]].isna().all(axis=None)
@@ -105,8 +112,8 @@ def test_strata_within_groups_narrow_intervals():
         {"way": "list", "relation": hits, "hit": [1.0, *hits[1:-1], 0.0]}
     )
     rates = {"rate": (["hit"], stats.mean)}
-    loose = stats.intervals(table, rates, by="way")
-    tight = stats.intervals(table, rates, by="way", strata="relation")
+    loose = stats.intervals_by_group(table, rates, by="way")
+    tight = stats.intervals_by_group(table, rates, by="way", strata="relation")
     assert loose["estimate"].eq(0.5).all()
     assert (loose["high"] - loose["low"]).iloc[:2].gt(0.1).all()
     widths = [each["high"] - each["low"] for each in (tight, loose)]
@@ -114,14 +121,14 @@ def test_strata_within_groups_narrow_intervals():
         (widths[0] < 0.6 * widths[1]).iloc[:2].all()
     )  # facts of one relation are nearly alike
     with pytest.raises(UserError, match="lacks the column relation"):
-        stats.intervals(
+        stats.intervals_by_group(
             table.drop(columns="relation"), rates, by="way", strata="relation"
         )
 
 
 def test_centred_means_do_not_move(table, measures):
-    found = stats.intervals(table, measures, n_resamples=200, centred=True)
-    usual = stats.intervals(table, measures, n_resamples=200)
+    found = stats.intervals_by_group(table, measures, n_resamples=200, centred=True)
+    usual = stats.intervals_by_group(table, measures, n_resamples=200)
     width = (usual["high"] - usual["low"]).fillna(1)
     assert ((found["low"] - usual["low"]).abs().fillna(0) < 0.1 * width).all()
 
@@ -136,7 +143,7 @@ ITEMS = pd.DataFrame(
 
 
 def test_shares_get_wilsons_interval_and_other_numbers_a_bootstrap():
-    found = stats.averages(ITEMS, ["hit", "size"], by="kind", seed=3)
+    found = stats.group_averages(ITEMS, ["hit", "size"], by="kind", seed=3)
     groups = {
         "b": ITEMS.loc[[0, 1, 3], "size"],
         "a": ITEMS.loc[[2], "size"],
@@ -144,17 +151,17 @@ def test_shares_get_wilsons_interval_and_other_numbers_a_bootstrap():
     assert found["kind"].tolist() == ["b", "b", "a", "a"]
     for (kind, sizes), hits in zip(groups.items(), (2, 1)):
         share, size = found[found["kind"] == kind].iloc[:, 2:].to_numpy().tolist()
-        assert share == pytest.approx(stats.wilson(hits, len(sizes)))
+        assert share == pytest.approx(stats.wilson_interval(hits, len(sizes)))
         assert size == pytest.approx(
             stats.bootstrap(sizes, n_resamples=1000, seed=3), nan_ok=True
         )
 
 
 def test_no_items_have_no_groups_and_undefined_averages():
-    found = stats.averages(ITEMS[:0], ["hit", "size"], by="kind")
+    found = stats.group_averages(ITEMS[:0], ["hit", "size"], by="kind")
     assert found.empty
     assert list(found) == ["kind", "measure", "estimate", "low", "high", "n"]
-    whole = stats.averages(ITEMS[:0], ["hit"])
+    whole = stats.group_averages(ITEMS[:0], ["hit"])
     assert list(whole) == ["measure", "estimate", "low", "high", "n"]
     assert whole["estimate"].isna().all()
     assert whole["n"].tolist() == [0]
@@ -163,7 +170,7 @@ def test_no_items_have_no_groups_and_undefined_averages():
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_wilson_agrees_with_scipy(successes, failures):
     n = successes + failures
-    found = stats.wilson(successes, n)
+    found = stats.wilson_interval(successes, n)
     if n == 0:
         assert math.isnan(found.estimate)
         return
@@ -175,29 +182,33 @@ def test_wilson_agrees_with_scipy(successes, failures):
 
 def test_a_share_of_none_or_all_has_wilsons_interval():
     for share in (0.0, 1.0):
-        found = stats.estimate([share] * 30, strata=[0, 1] * 15)
-        assert found == pytest.approx(stats.wilson(30 * share, 30))
+        found = stats.estimate_with_interval([share] * 30, strata=[0, 1] * 15)
+        assert found == pytest.approx(stats.wilson_interval(30 * share, 30))
     mixed, strata = [1.0, 0.0, 1.0] * 9, [0, 1, 2] * 9
-    assert stats.estimate(mixed, strata=strata) == stats.bootstrap(mixed, strata=strata)
-    assert math.isnan(stats.estimate([0.3] * 30).low)
-    assert math.isnan(stats.estimate([]).estimate)
+    assert stats.estimate_with_interval(mixed, strata=strata) == stats.bootstrap(
+        mixed, strata=strata
+    )
+    assert math.isnan(stats.estimate_with_interval([0.3] * 30).low)
+    assert math.isnan(stats.estimate_with_interval([]).estimate)
 
 
 def test_tables_of_shares_of_all_have_wilsons_intervals():
     """The mean over groups of 1, 3 and 6 varies as a rate of 9 / (1 + 1/3 + 1/6) = 6 facts does."""
     table = pd.DataFrame({"relation": list("abbbcccccc"), "hit": 1.0})
-    found = stats.intervals(table, {"rate": (["hit"], stats.mean)}, n_resamples=20)
+    found = stats.intervals_by_group(
+        table, {"rate": (["hit"], stats.mean)}, n_resamples=20
+    )
     rows = found.set_index("relation")
     for name, n in {"a": 1, "b": 3, "c": 6, "all": 10, "mean": 6}.items():
         assert rows.loc[name, ["low", "high"]].tolist() == pytest.approx(
-            stats.wilson(n, n)[1:3]
+            stats.wilson_interval(n, n)[1:3]
         )
-    one = stats.intervals(
+    one = stats.intervals_by_group(
         table.assign(hit=[0.0] + [1.0] * 9), {"rate": (["hit"], stats.mean)}
     )
     rows = one.set_index("relation")
     assert rows.loc["c", ["low", "high"]].tolist() == pytest.approx(
-        stats.wilson(6, 6)[1:3]
+        stats.wilson_interval(6, 6)[1:3]
     )
     assert rows.loc["all", "low"] < 0.9 < rows.loc["all", "high"]
 
@@ -205,14 +216,14 @@ def test_tables_of_shares_of_all_have_wilsons_intervals():
 def test_what_cannot_be_is_refused(measures):
     for call, sentence in (
         (
-            lambda: stats.intervals(pd.DataFrame({"relation": []}), measures),
+            lambda: stats.intervals_by_group(pd.DataFrame({"relation": []}), measures),
             "columns top, bottom",
         ),
         (
-            lambda: stats.averages(ITEMS, ["hit", "none"], by="group"),
+            lambda: stats.group_averages(ITEMS, ["hit", "none"], by="group"),
             "lacks the columns none, gr",
         ),
-        (lambda: stats.wilson(3, 2), "3 successes of 2"),
+        (lambda: stats.wilson_interval(3, 2), "3 successes of 2"),
     ):
         with pytest.raises(UserError, match=sentence):
             call()

@@ -71,9 +71,9 @@ def test_an_interval_moved_for_bias():
     plain = stats.bootstrap(table, largest, LABELS, DRAWS)
     moved = stats.bootstrap(table, largest, LABELS, DRAWS, centred=True)
     low, high = written_out(table, largest)
-    bias = stats.replicates(table, largest, LABELS, DRAWS, seed=8).mean() - largest(
-        table
-    )
+    bias = stats.bootstrap_replicates(
+        table, largest, LABELS, DRAWS, seed=8
+    ).mean() - largest(table)
     assert bias > 0.02
     near(plain, (low, high))
     near(moved, (low - bias, high - bias))
@@ -84,7 +84,9 @@ def test_a_deviation_moved_for_bias_is_not_below_zero():
     found = stats.bootstrap(
         marks, lambda rows: rows.mean(axis=-2).std(axis=-1), centred=True
     )
-    draws = stats.replicates(marks, lambda rows: rows.mean(axis=-2).std(axis=-1))
+    draws = stats.bootstrap_replicates(
+        marks, lambda rows: rows.mean(axis=-2).std(axis=-1)
+    )
     assert np.quantile(draws, 0.02) - draws.mean() + found.estimate < 0
     assert found.low == 0 < found.high
 
@@ -95,7 +97,7 @@ def test_a_contest_of_methods_follows_the_same_rule(pairs):
         pairs, items, pd.MultiIndex.from_tuples([("m", "x"), ("m", "y")])
     )
     strata = pd.Series(LABELS, items)
-    found = calibration.contest(
+    found = calibration.compare_methods(
         wide, strata.eq("P17"), lambda v: v[..., 0].mean(-1), strata
     )
     rows = found[found["model"] == "m"].set_index("method")
@@ -112,10 +114,10 @@ def test_a_contest_of_methods_follows_the_same_rule(pairs):
     ("first", "second"), [((56, 70), (48, 80)), ((9, 10), (3, 10))]
 )
 def test_shares_and_their_differences(first, second):
-    one, two = stats.wilson(*first), stats.wilson(*second)
+    one, two = stats.wilson_interval(*first), stats.wilson_interval(*second)
     assert one[1:3] == pytest.approx(proportion_confint(*first, method="wilson"))
     expected = confint_proportions_2indep(*first, *second, method="newcomb")
-    assert records.difference(one, two)[1:3] == pytest.approx(expected)
+    assert records.difference_of_shares(one, two)[1:3] == pytest.approx(expected)
 
 
 def test_all_chapters_draw_as_often():

@@ -95,16 +95,18 @@ def test_marks_that_hardly_differ_have_about_the_same_interval_as_those_that_nev
 
 def test_holm_by_hand():
     # 3 times 0.01; 2 times 0.03; once 0.04, which must not be less than the one before.
-    assert stats.holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
-    assert stats.holm([0.9, 0.8]).tolist() == [1, 1]
-    assert stats.holm([]).size == 0
+    assert stats.holm_adjusted_p_values([0.04, 0.01, 0.03]) == pytest.approx(
+        [0.06, 0.03, 0.06]
+    )
+    assert stats.holm_adjusted_p_values([0.9, 0.8]).tolist() == [1, 1]
+    assert stats.holm_adjusted_p_values([]).size == 0
 
 
 @pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
 def test_holm_agrees_with_statsmodels(p):
     reject, theirs, *_ = multipletests(p, method="holm")
-    found = stats.holm(p)
+    found = stats.holm_adjusted_p_values(p)
     assert found == pytest.approx(theirs, abs=1e-12)
     assert ((found <= 0.05) == reject)[np.abs(theirs - 0.05) > 1e-9].all()
 
@@ -112,6 +114,9 @@ def test_holm_agrees_with_statsmodels(p):
 @given(st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=20))
 def test_what_is_no_p_value_does_not_count(p):
     p = np.array(p, dtype=float)
-    found = stats.holm(p)
+    found = stats.holm_adjusted_p_values(p)
     assert np.isnan(found).tolist() == np.isnan(p).tolist()
-    assert found[~np.isnan(p)].tolist() == stats.holm(p[~np.isnan(p)]).tolist()
+    assert (
+        found[~np.isnan(p)].tolist()
+        == stats.holm_adjusted_p_values(p[~np.isnan(p)]).tolist()
+    )

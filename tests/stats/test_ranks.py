@@ -33,7 +33,7 @@ def every_pairing(x, y):
 
 @pytest.mark.parametrize(("x", "y"), SAMPLES)
 def test_p_is_that_of_every_pairing(x, y):
-    found = stats.rank_test(x, y)
+    found = stats.rank_correlation_test(x, y)
     assert found[:2] == pytest.approx(every_pairing(x, y))
     assert found[2:] == (len(x), 0)
 
@@ -55,22 +55,24 @@ def test_critical_values_are_those_in_print(n):
 
 
 def test_a_perfect_order_of_sixteen_is_two_of_all():
-    assert stats.rank_test(range(16), range(16)).p == pytest.approx(2 / factorial(16))
+    assert stats.rank_correlation_test(range(16), range(16)).p == pytest.approx(
+        2 / factorial(16)
+    )
 
 
 def test_more_pairs_are_drawn_and_never_give_zero():
-    found = stats.rank_test(range(20), range(20), n_draws=999)
+    found = stats.rank_correlation_test(range(20), range(20), n_draws=999)
     assert (found.p, found.n, found.draws) == (1 / 1000, 20, 999)
     x = np.random.default_rng(1).normal(size=(2, 40))
-    drawn = stats.rank_test(*x, n_draws=20_000)
+    drawn = stats.rank_correlation_test(*x, n_draws=20_000)
     assert drawn.p == pytest.approx(scipy.stats.spearmanr(*x).pvalue, abs=0.02)
-    assert drawn == stats.rank_test(*x, n_draws=20_000)
+    assert drawn == stats.rank_correlation_test(*x, n_draws=20_000)
 
 
 def test_drawn_pairings_as_far_as_the_one_found_count():
     """The only one meets a zero (rho = -1/19) or the other one (rho = 1): none is nearer to 0."""
     one = [1] + [0] * 19
-    assert stats.rank_test(one, one[::-1], n_draws=99) == (
+    assert stats.rank_correlation_test(one, one[::-1], n_draws=99) == (
         pytest.approx(-1 / 19),
         1.0,
         20,
@@ -80,22 +82,24 @@ def test_drawn_pairings_as_far_as_the_one_found_count():
 
 def test_a_rank_test_at_its_edges():
     for x, y in (([], []), ([1], [2]), ([1, 1, 1], [1, 2, 3])):
-        found = stats.rank_test(x, y)
+        found = stats.rank_correlation_test(x, y)
         assert np.isnan([found.rho, found.p]).all()
         assert found.n == len(x)
-    assert stats.rank_test([1, 2, 3, np.nan], [1, 2, 3, 4]).p == pytest.approx(1 / 3)
+    assert stats.rank_correlation_test(
+        [1, 2, 3, np.nan], [1, 2, 3, 4]
+    ).p == pytest.approx(1 / 3)
     with pytest.raises(UserError, match="needs pairs, not 2 and 3"):
-        stats.rank_test([1, 2], [1, 2, 3])
+        stats.rank_correlation_test([1, 2], [1, 2, 3])
 
 
 def test_partial_is_the_correlation_of_residual_ranks():
     rows = np.random.default_rng(2).normal(size=(30, 3))
     x, y, z = (scipy.stats.rankdata(column) for column in rows.T)
     left = [each - np.polyval(np.polyfit(z, each, 1), z) for each in (x, y)]
-    assert float(stats.partial_spearman(rows)) == pytest.approx(
+    assert float(stats.partial_spearman_correlation(rows)) == pytest.approx(
         np.corrcoef(*left)[0, 1]
     )
-    assert np.isnan(stats.partial_spearman(np.column_stack([x, y, x])))
+    assert np.isnan(stats.partial_spearman_correlation(np.column_stack([x, y, x])))
 
 
 @given(
@@ -104,12 +108,12 @@ def test_partial_is_the_correlation_of_residual_ranks():
 def test_spearman_is_scipys_and_keeps_under_what_keeps_order(rows):
     values = np.array(rows, dtype=float)
     if not np.ptp(values, axis=0).all():
-        assert np.isnan(stats.spearman(values))
+        assert np.isnan(stats.spearman_correlation(values))
         return
     expected = scipy.stats.spearmanr(values).statistic
-    assert stats.spearman(values) == pytest.approx(expected, abs=1e-9)
+    assert stats.spearman_correlation(values) == pytest.approx(expected, abs=1e-9)
     grown = np.stack([np.exp(values[:, 0]), values[:, 1] ** 3], axis=1)
-    assert stats.spearman(grown) == pytest.approx(expected, abs=1e-9)
+    assert stats.spearman_correlation(grown) == pytest.approx(expected, abs=1e-9)
 
 
 def test_groups_are_drawn_whole():
@@ -121,7 +125,7 @@ def test_groups_are_drawn_whole():
         seen.append(rows.mean())
         return seen[-1]
 
-    found = stats.bootstrap_groups(values, groups, mean, n_resamples=200)
+    found = stats.bootstrap_over_groups(values, groups, mean, n_resamples=200)
     assert sorted(set(seen)) == [0.0, 1.0, 3.0]
     assert (found.estimate, found.low, found.high) == (1.0, 0.0, 3.0)
     assert (found.n, found.groups, found.left_out) == (3, 2, 0)
@@ -130,8 +134,8 @@ def test_groups_are_drawn_whole():
 
 def test_groups_of_equals_count_once_each():
     values = np.random.default_rng(4).normal(size=(8, 1))
-    one = stats.bootstrap_groups(values, range(8), stats.mean)
-    four = stats.bootstrap_groups(
+    one = stats.bootstrap_over_groups(values, range(8), stats.mean)
+    four = stats.bootstrap_over_groups(
         values.repeat(4, axis=0), np.arange(8).repeat(4), stats.mean
     )
     assert four[:3] == pytest.approx(one[:3])
@@ -140,7 +144,7 @@ def test_groups_of_equals_count_once_each():
 
 def test_draws_without_an_estimate_are_left_out_and_counted():
     pairs, groups = [[1, 1], [2, 2], [3, 3]], ["a", "b", "c"]
-    found = stats.bootstrap_groups(pairs, groups, n_resamples=900)
+    found = stats.bootstrap_over_groups(pairs, groups, n_resamples=900)
     assert found.estimate == 1.0
     assert np.isnan([found.low, found.high]).all()  # three groups that are all alike
     assert found.left_out == pytest.approx(
@@ -149,6 +153,6 @@ def test_draws_without_an_estimate_are_left_out_and_counted():
 
 
 def test_groups_at_their_edges():
-    assert np.isnan(stats.bootstrap_groups(np.zeros((0, 2)), []).estimate)
+    assert np.isnan(stats.bootstrap_over_groups(np.zeros((0, 2)), []).estimate)
     with pytest.raises(UserError, match="2 groups for 3 rows"):
-        stats.bootstrap_groups(np.zeros((3, 2)), ["a", "b"])
+        stats.bootstrap_over_groups(np.zeros((3, 2)), ["a", "b"])

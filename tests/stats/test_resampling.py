@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from helpers import UserError, stats
 from helpers.stats import resampling
-from helpers.stats.resampling import expanded, pooled
+from helpers.stats.resampling import expanded_confidence_level, pooled_strata
 
 
 def test_bootstrap_agrees_with_scipy(sample, ratio):
@@ -36,7 +36,9 @@ def test_strata_keep_their_sizes():
     values = np.array([0.0] * 5 + [1.0] * 15)
     strata = np.array(["b"] * 5 + ["a"] * 15)
     order = np.random.default_rng(0).permutation(20)
-    draws = stats.replicates(values[order], strata=strata[order], n_resamples=200)
+    draws = stats.bootstrap_replicates(
+        values[order], strata=strata[order], n_resamples=200
+    )
     assert (draws == 0.75).all()
     found = stats.bootstrap(values[order], strata=strata[order], n_resamples=200)
     assert found[1:3] == pytest.approx(proportion_confint(15, 20, method="wilson"))
@@ -46,7 +48,7 @@ def test_every_row_of_a_stratum_can_be_drawn_equally():
     values = np.arange(6, dtype=float)
     strata = [0, 0, 0, 0, 1, 1]
     onehot = (values[:, None] == values).astype(float)
-    counts = stats.replicates(
+    counts = stats.bootstrap_replicates(
         onehot, lambda rows: rows.sum(axis=-2), strata, n_resamples=20_000
     ).mean(axis=0)
     np.testing.assert_allclose(counts, np.ones(6), atol=0.03)
@@ -88,7 +90,7 @@ def test_resamples_without_a_number_are_left_out():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: stats.replicates([], n_resamples=5), "at least one fact"),
+        (lambda: stats.bootstrap_replicates([], n_resamples=5), "at least one fact"),
         (lambda: stats.bootstrap([1.0, 2.0], n_resamples=0), "at least 1 resample"),
         (lambda: stats.bootstrap([1.0, 2.0], strata=["a"]), "1 strata for 2 facts"),
     ],
@@ -100,23 +102,23 @@ def test_what_cannot_be_is_refused(call, sentence):
 
 def test_ten_strata_of_five_facts():
     # 40 degrees of freedom: t = 2.0211, times sqrt(50 / 40) is 2.2596
-    found = expanded(50, np.repeat(np.arange(10), 5))
+    found = expanded_confidence_level(50, np.repeat(np.arange(10), 5))
     assert found == pytest.approx(1 - 2 * scipy.stats.norm.sf(2.2596), abs=1e-5)
 
 
 @given(st.integers(2, 500), st.integers(1, 20))
 def test_it_expands_and_fades(n, k):
     strata = np.arange(n) % k
-    found = expanded(n, strata)
+    found = expanded_confidence_level(n, strata)
     assert 0.95 <= found <= 1
-    assert expanded(10 * n, np.tile(strata, 10)) <= found or n < 5 * k
-    assert expanded(n, np.arange(n)) == expanded(n)
-    assert expanded(10**6) == pytest.approx(0.95, abs=1e-4)
+    assert expanded_confidence_level(10 * n, np.tile(strata, 10)) <= found or n < 5 * k
+    assert expanded_confidence_level(n, np.arange(n)) == expanded_confidence_level(n)
+    assert expanded_confidence_level(10**6) == pytest.approx(0.95, abs=1e-4)
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=80))
 def test_no_stratum_that_is_drawn_from_is_small(labels):
-    found, sizes = pooled(labels), np.bincount(labels)
+    found, sizes = pooled_strata(labels), np.bincount(labels)
     assert np.bincount(found)[found].min() >= min(5, len(labels))
     for label in set(labels):
         assert len(set(found[np.equal(labels, label)])) == 1
@@ -132,9 +134,9 @@ def test_no_stratum_that_is_drawn_from_is_small(labels):
 
 def test_strata_of_five_facts_stay_as_they_are():
     strata = np.array(["b", "a", "c"] * 5)
-    assert pooled(strata).tolist() == [1, 0, 2] * 5
+    assert pooled_strata(strata).tolist() == [1, 0, 2] * 5
     few = np.append(strata, ["d", "e"])
-    assert pooled(few).tolist() == [1, 3, 2] * 5 + [3, 3]
+    assert pooled_strata(few).tolist() == [1, 3, 2] * 5 + [3, 3]
 
 
 def test_facts_in_relations_of_their_own_are_drawn_as_from_one():
@@ -162,8 +164,8 @@ def test_few_facts_that_are_all_alike_have_no_interval():
 
 def test_bounds_need_two_facts_and_a_number():
     draws = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]])
-    low, high = stats.bounds(draws, n=20)
-    edge = (1 - expanded(20)) / 2
+    low, high = stats.interval_bounds(draws, n=20)
+    edge = (1 - expanded_confidence_level(20)) / 2
     assert (low[0], high[0]) == pytest.approx((1 + 2 * edge, 3 - 2 * edge))
     assert math.isnan(low[1])
-    assert np.isnan(stats.bounds(draws, n=1)).all()
+    assert np.isnan(stats.interval_bounds(draws, n=1)).all()

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers import UserError
-from helpers.studies import STUDIES, compare
+from helpers.studies import STUDIES, compare_models
 
 
 def facts(right, items="abcdefgh", **others) -> pd.DataFrame:
@@ -20,7 +20,9 @@ def rows(found) -> pd.DataFrame:
 def test_the_difference_is_that_of_the_means_of_shared_facts():
     one = facts([1.0, 0, 0, 0, 0, 0, 0, 0])
     two = facts([1.0, 1, 1, 1, 1, 1], "efghij").sample(frac=1, random_state=0)
-    found = rows(compare(STUDIES["latent_knowledge"], {"one": one, "two": two}, 200))
+    found = rows(
+        compare_models(STUDIES["latent_knowledge"], {"one": one, "two": two}, 200)
+    )
     gap = found.loc[("two", "one", "right")]
     assert (gap["estimate"], gap["n"]) == (1, 4)
     assert gap[["low", "high", "p"]].isna().all()  # four facts that are all alike
@@ -30,7 +32,7 @@ def test_the_difference_is_that_of_the_means_of_shared_facts():
 def test_equal_differences_of_many_facts_decide():
     names = [f"f{k}" for k in range(20)]
     models = {"one": facts(0.0, names), "two": facts(1.0, names)}
-    found = rows(compare(STUDIES["latent_knowledge"], models, 200))
+    found = rows(compare_models(STUDIES["latent_knowledge"], models, 200))
     assert found["better"].to_dict() == {
         ("two", "one", "right"): "two",
         ("two", "one", "mass"): "",
@@ -43,7 +45,7 @@ def test_a_difference_of_rounding_has_no_winner():
         "two": facts(0.5, names),
     }
     models["two"]["right"] += 6e-9
-    assert rows(compare(STUDIES["latent_knowledge"], models, 200))[
+    assert rows(compare_models(STUDIES["latent_knowledge"], models, 200))[
         "better"
     ].tolist() == ["", ""]
 
@@ -52,7 +54,7 @@ def test_every_pair_of_models_is_compared():
     models = {
         name: facts([1.0] * n + [0.0] * (8 - n)) for name, n in zip("xyz", (2, 4, 8))
     }
-    found = rows(compare(STUDIES["latent_knowledge"], models, 50))
+    found = rows(compare_models(STUDIES["latent_knowledge"], models, 50))
     gaps = found.xs("right", level="measure")["estimate"].to_dict()
     assert gaps == {("y", "x"): 0.25, ("z", "x"): 0.75, ("z", "y"): 0.5}
 
@@ -61,7 +63,7 @@ def test_facts_that_a_measure_leaves_out_for_one_model_do_not_count():
     columns = {"counted_anchor": 0.5, "coverage": 1.0, "base": 1.0, "average": 1.0}
     one = facts(1.0, counted_deviation=[0.1] * 6 + [0.11] * 2, **columns)
     two = facts(1.0, counted_deviation=[np.nan] * 4 + [0.2] * 4, **columns)
-    gap = rows(compare(STUDIES["monitor"], {"one": one, "two": two}, 50)).loc[
+    gap = rows(compare_models(STUDIES["monitor"], {"one": one, "two": two}, 50)).loc[
         "two", "one"
     ]
     assert gap.loc["MONITOR", "n"] == 4
@@ -76,9 +78,11 @@ def test_the_bootstrap_draws_within_strata():
     one, two = facts([1.0] * 9 + [0.0] * 10 + [1.0], names), facts(0.0, names)
     strata = {"stratum": ["s"] * 10 + ["t"] * 10}
     study = STUDIES["latent_knowledge"]
-    loose = rows(compare(study, {"two": two, "one": one})).loc["one", "two", "right"]
+    loose = rows(compare_models(study, {"two": two, "one": one})).loc[
+        "one", "two", "right"
+    ]
     tight = {"two": two.assign(**strata), "one": one.assign(**strata)}
-    tight = rows(compare(study, tight)).loc["one", "two", "right"]
+    tight = rows(compare_models(study, tight)).loc["one", "two", "right"]
     assert loose["high"] - loose["low"] > 0.3
     assert 0 < tight["high"] - tight["low"] < 0.7 * (loose["high"] - loose["low"])
 
@@ -99,4 +103,4 @@ def test_the_bootstrap_draws_within_strata():
 )
 def test_what_cannot_be_compared_is_refused(models, message):
     with pytest.raises(UserError, match=message):
-        compare(STUDIES["latent_knowledge"], models)
+        compare_models(STUDIES["latent_knowledge"], models)

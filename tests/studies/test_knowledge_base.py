@@ -8,7 +8,7 @@ from tests import extreme_models
 
 
 def test_a_model_that_says_nothing_is_measured(tmp_path):
-    lm = models.load(str(extreme_models.MAKERS["endless"](tmp_path / "endless")))
+    lm = models.load(str(extreme_models.MODEL_MAKERS["endless"](tmp_path / "endless")))
     facts = study.facts(study.ask(lm, n_seen=1, n_unseen=1, max_new_tokens=12))
     assert set(facts["label"]) == {"uninformative"}
     found = study.summary(facts, n_resamples=20).set_index(["relation", "measure"])[

@@ -6,7 +6,12 @@ import pytest
 
 from helpers import UserError, cli
 from helpers.exchange import knowledge_base_of_logs
-from tests.tool_logs import archive, sample, text, write
+from tests.tool_logs import (
+    inspect_sample,
+    lm_eval_text_line,
+    write_inspect_archive,
+    write_lm_eval_log,
+)
 
 # Each document's answers; the first is the response, and the log marks it.
 SAID = {
@@ -25,10 +30,12 @@ UNSEEN = {"items": 4, "answers": 4, "UR": 1 / 4, "Cons_w": 2 / 3, "IUR": 1 / 2}
 @pytest.fixture
 def path(tmp_path):
     lines = [
-        text(doc, said[0], right, "x", resps=[said], filtered_resps=[said[0].strip()])
+        lm_eval_text_line(
+            doc, said[0], right, "x", resps=[said], filtered_resps=[said[0].strip()]
+        )
         for doc, (said, right) in SAID.items()
     ]
-    return write(tmp_path / "x", lines)
+    return write_lm_eval_log(tmp_path / "x", lines)
 
 
 def test_measures_by_hand(path):
@@ -62,8 +69,8 @@ def test_intervals_are_of_documents(path):
 
 def test_several_runs_of_one_prompt_are_repeats(tmp_path):
     runs = [
-        write(tmp_path / str(k), [
-            text(doc, said[k], float(right if k == 0 else "ome" in said[k].lower()), "x")
+        write_lm_eval_log(tmp_path / str(k), [
+            lm_eval_text_line(doc, said[k], float(right if k == 0 else "ome" in said[k].lower()), "x")
             for doc, (said, right) in SAID.items()
         ])
         for k in range(4)
@@ -79,25 +86,32 @@ def test_epochs_are_repeats_and_all_that_is_marked_right_is_one_answer(tmp_path)
         (("Rome", "C"), ("Rome, Italy", "C"), ("Bonn", "I")), 1
     ):
         score = {"scores": {"match": {"value": value, "answer": said}}}
-        samples.append(sample("q1", "", value, epoch=epoch, **free, **score))
-    found = knowledge_base_of_logs.from_logs([archive(tmp_path / "1.eval", samples)])
+        samples.append(inspect_sample("q1", "", value, epoch=epoch, **free, **score))
+    found = knowledge_base_of_logs.from_logs(
+        [write_inspect_archive(tmp_path / "1.eval", samples)]
+    )
     assert found.table["consistency"].tolist() == [0.5]
     letters = [("A", "C"), ("A", "C"), ("", "I"), ("B", "I")]
     samples = [
-        sample("q1", letter, v, epoch=e) for e, (letter, v) in enumerate(letters, 1)
+        inspect_sample("q1", letter, v, epoch=e)
+        for e, (letter, v) in enumerate(letters, 1)
     ]
-    samples += [sample("q2", "", "I"), sample("q2", "", "I", epoch=2)]
-    found = knowledge_base_of_logs.from_logs([archive(tmp_path / "2.eval", samples)])
+    samples += [inspect_sample("q2", "", "I"), inspect_sample("q2", "", "I", epoch=2)]
+    found = knowledge_base_of_logs.from_logs(
+        [write_inspect_archive(tmp_path / "2.eval", samples)]
+    )
     assert found.table["label"].tolist() == ["correct", "uninformative"]
     assert found.table["consistency"].tolist() == pytest.approx([1 / 3, 1])
 
 
 def test_options_that_differ_in_a_sign_are_not_the_same(tmp_path):
     samples = [
-        sample("q1", x, v, ("-1", "1"), epoch=e)
+        inspect_sample("q1", x, v, ("-1", "1"), epoch=e)
         for x, v, e in (("A", "C", 1), ("B", "I", 2))
     ]
-    found = knowledge_base_of_logs.from_logs([archive(tmp_path / "1.eval", samples)])
+    found = knowledge_base_of_logs.from_logs(
+        [write_inspect_archive(tmp_path / "1.eval", samples)]
+    )
     assert found.table["consistency"].tolist() == [0]
 
 
@@ -107,10 +121,12 @@ def test_what_logs_cannot_say_is_noted(path, tmp_path):
     assert "All questions count as being about seen knowledge" in notes[1]
     assert len(notes) == 2
     same = [
-        text("a", "Rome", 1.0, "x", resps=[["Rome", "Rome"]]),
-        text("b", "Bonn", 0.0, "x"),
+        lm_eval_text_line("a", "Rome", 1.0, "x", resps=[["Rome", "Rome"]]),
+        lm_eval_text_line("b", "Bonn", 0.0, "x"),
     ]
-    steady = knowledge_base_of_logs.from_logs([write(tmp_path / "s", same)], seen=False)
+    steady = knowledge_base_of_logs.from_logs(
+        [write_lm_eval_log(tmp_path / "s", same)], seen=False
+    )
     notes = steady.notes[1:]
     assert notes[0] == "1 of 2 documents have one answer: Cons leaves them out."
     assert notes[1] == "No answer changes: unless they were sampled, Cons says nothing."
@@ -119,7 +135,11 @@ def test_what_logs_cannot_say_is_noted(path, tmp_path):
     )  # a is wrong here, and always the same
     with pytest.raises(UserError, match="no repeated answers that can be compared"):
         knowledge_base_of_logs.from_logs(
-            [write(tmp_path / "one", [text("a", "Rome", 1.0, "x")])]
+            [
+                write_lm_eval_log(
+                    tmp_path / "one", [lm_eval_text_line("a", "Rome", 1.0, "x")]
+                )
+            ]
         )
 
 

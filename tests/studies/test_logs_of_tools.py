@@ -17,7 +17,7 @@ from helpers.exchange import knowledge_base_of_logs, multiplicity_of_logs
 from helpers.metrics import matching
 from helpers.prompts import variations
 from helpers.studies import multiplicity
-from tests.program_calls import call
+from tests.program_calls import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build" / "bench" / "bin" / "python"
@@ -98,7 +98,7 @@ def needs(module):
     found = (
         f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
     )
-    if call(PYTHON, "-c", found, code=None).returncode:
+    if run_program(PYTHON, "-c", found, code=None).returncode:
         pytest.skip(
             f"{module} is not installed: make bench installs it, or set BENCH_PYTHON"
         )
@@ -112,14 +112,16 @@ def execute(*words, cwd):
         "OMP_NUM_THREADS": "1",
     }
     offline |= {"HF_DATASETS_CACHE": str(cwd / "cache")}
-    call(PYTHON, *words, cwd=cwd, env=os.environ | offline)
+    run_program(PYTHON, *words, cwd=cwd, env=os.environ | offline)
 
 
 @pytest.fixture(scope="module")
 def probes():
-    bench = multiple_choice.load("atlas", N_ITEMS, 0, N_OPTIONS, None, "atlas-xs")
-    frames = datasets.frames("atlas")
-    return variations.probes(bench.items, "frames", N_PROMPTS, frames=frames)
+    bench = multiple_choice.load_benchmark(
+        "atlas", N_ITEMS, 0, N_OPTIONS, None, "atlas-xs"
+    )
+    frames = datasets.prompt_frames("atlas")
+    return variations.variation_probes(bench.items, "frames", N_PROMPTS, frames=frames)
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +200,7 @@ def test_answers_of_both_tools_are_those_of_our_own_run(probes, data, tmp_path):
     needs("inspect_ai")
     asked = probes[probes["correct"]].rename(columns={"text": "gold"})
     said = probing.generate(models.load("atlas-xs"), asked, progress=False)
-    texts, gold = (said[name].map(matching.normalise) for name in ("text", "gold"))
+    texts, gold = (said[name].map(matching.normalise_text) for name in ("text", "gold"))
     ours = said.assign(text=texts, right=texts == gold).groupby("item", sort=False)
     script = tmp_path / "texts.py"
     script.write_text(INSPECT, encoding="utf-8")
@@ -259,7 +261,7 @@ def test_repeated_answers_agree_as_often_as_the_tools_logs_say(tool, data, tmp_p
         rows = json.loads((tmp_path / "logs" / "said.json").read_text())
         items = [json.loads(line)["item"] for line in data.open()]
         said = [[text for name, _, text in rows if name == item] for item in items]
-    alike = [[matching.normalise(text) for text in texts] for texts in said]
+    alike = [[matching.normalise_text(text) for text in texts] for texts in said]
     expected = [texts[1:].count(texts[0]) / (N_REPEATS - 1) for texts in alike]
     found = knowledge_base_of_logs.from_logs([path])
     assert found.table["consistency"].tolist() == pytest.approx(expected)

@@ -17,14 +17,14 @@ def answers():
 
 def test_the_papers_prompts_are_asked_as_ever_and_as_many_more(answers):
     facts = datasets.load("atlas", **FACTS)
-    paper = prompts.monitor(facts, datasets.frames("atlas"), 2)
+    paper = prompts.monitor_probes(facts, datasets.prompt_frames("atlas"), 2)
     told = answers[answers["context"] != "unrelated"]
     columns = ["item", "variant", "prompt", "continuation"]
     pd.testing.assert_frame_equal(told[columns].reset_index(drop=True), paper[columns])
     rows = answers[answers["context"] == "unrelated"]
     heard = rows["prompt"].str.split(". ", n=1, regex=False).str[0]
     heard = heard.groupby(rows["item"], sort=False).agg(list)
-    assert heard.tolist() == datasets.unrelated("atlas", facts, seed=3)
+    assert heard.tolist() == datasets.draw_unrelated_words("atlas", facts, seed=3)
     assert len(rows) == 5 * len(facts)
     assert rows["text"].notna().all()
 

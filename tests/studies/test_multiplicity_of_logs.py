@@ -7,9 +7,9 @@ import pytest
 from helpers import cli
 from helpers.exchange import multiplicity_of_logs
 from helpers.studies import multiplicity
-from tests.tool_logs import text, three, write
+from tests.tool_logs import lm_eval_text_line, write_lm_eval_log, write_three_runs
 
-# Of `three`: a says 0, 0, 1 and 0 is right; b says 1, 2, 1 and 0 is right; c is always
+# Of `write_three_runs`: a says 0, 0, 1 and 0 is right; b says 1, 2, 1 and 0 is right; c is always
 # right. Accuracy: (2/3 + 0 + 1) / 3 = 5/9. Two of three are ambiguous, a alone between
 # right and wrong. Two of three pairs of prompts differ in a and in b: self-consistency
 # (1/3 + 1/3 + 1) / 3 = 5/9, with replacement (5/9 + 5/9 + 1) / 3 = 19/27.
@@ -18,7 +18,7 @@ BY_HAND |= {"ambiguity_binary": 1 / 3, "self_consistency": 5 / 9}
 
 
 def test_measures_by_hand(tmp_path):
-    found = multiplicity_of_logs.from_logs(three(tmp_path))
+    found = multiplicity_of_logs.from_logs(write_three_runs(tmp_path))
     assert multiplicity_of_logs.measures_of_logs(found) == pytest.approx(BY_HAND)
     assert found.table["cell"].tolist() == [
         "sensitive correct",
@@ -27,7 +27,7 @@ def test_measures_by_hand(tmp_path):
     ]
     assert found.table["said"].tolist() == ["Rome", "New York", "Oslo"]
     default = multiplicity_of_logs.from_logs(
-        three(tmp_path / "again"), tau=0.3, correct_by="default"
+        write_three_runs(tmp_path / "again"), tau=0.3, correct_by="default"
     )
     assert default.table["cell"].tolist() == [
         "agnostic correct",
@@ -38,7 +38,7 @@ def test_measures_by_hand(tmp_path):
 
 def test_intervals_are_of_documents(tmp_path):
     table = multiplicity_of_logs.summary_of_logs(
-        multiplicity_of_logs.from_logs(three(tmp_path))
+        multiplicity_of_logs.from_logs(write_three_runs(tmp_path))
     )
     table = table.set_index("measure")
     assert table.loc["accuracy", "estimate"] == pytest.approx(5 / 9)
@@ -62,8 +62,8 @@ def test_generated_answers_are_compared_as_texts(tmp_path):
     )
     said = [*said, [("Rome", 1), ("Rome, Italy", 1), ("Rome", 1)]]
     paths = [
-        write(tmp_path / str(k), [
-            text(doc, answers[k][0], float(answers[k][1]), f"p{k}")
+        write_lm_eval_log(tmp_path / str(k), [
+            lm_eval_text_line(doc, answers[k][0], float(answers[k][1]), f"p{k}")
             for doc, answers in zip("abc", said)
         ])
         for k in range(3)
@@ -73,7 +73,7 @@ def test_generated_answers_are_compared_as_texts(tmp_path):
 
 
 def test_the_command_prints_the_object_or_a_table(tmp_path, capsys):
-    paths = list(map(str, three(tmp_path)))
+    paths = list(map(str, write_three_runs(tmp_path)))
     assert cli.main(["logs", *paths, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == pytest.approx(BY_HAND)
     assert cli.main(["logs", *paths, "--json", "--set", "replacement=yes"]) == 0
@@ -88,12 +88,14 @@ def test_the_command_prints_the_object_or_a_table(tmp_path, capsys):
 
 
 def test_the_command_notes_and_refuses_in_a_sentence(tmp_path, capsys):
-    paths = list(map(str, three(tmp_path)))
+    paths = list(map(str, write_three_runs(tmp_path)))
     assert cli.main(["logs", paths[0]]) == 2
     assert capsys.readouterr().err.startswith(
         "error: Multiplicity needs at least 2 prompt"
     )
-    other = write(tmp_path / "other", [text("a", "Rome", 1.0, "z")])
+    other = write_lm_eval_log(
+        tmp_path / "other", [lm_eval_text_line("a", "Rome", 1.0, "z")]
+    )
     assert cli.main(["logs", paths[0], str(other)]) == 2
     told = capsys.readouterr()
     assert told.out == ""

@@ -49,10 +49,14 @@ def test_only_facts_that_nothing_tests_are_tried(small, planted):
     every = datasets.load("atlas", seed=0)
     given = every[
         every["fact"].isin(
-            study.drawn({"relations": ["P17"], "seed": 0, "n_facts": 0}, "")
+            study.items_drawn_by_settings(
+                {"relations": ["P17"], "seed": 0, "n_facts": 0}, ""
+            )
         )
     ]
-    pool = lists.split(lists.divisible(every, 0)[0], seed=0).query("role == 'example'")
+    pool = lists.divide_into_examples_and_tests(
+        lists.divisible_facts_and_notes(every, 0)[0], seed=0
+    ).query("role == 'example'")
     given = pd.concat([given, pool[pool["relation"] == "P36"].head(20)])
     table = study.try_separators(small, given)
     [probes] = asked
@@ -62,15 +66,15 @@ def test_only_facts_that_nothing_tests_are_tried(small, planted):
     assert tried.groupby("relation").size().between(1, 3).all()
     assert len(tried) == table["n"].unique().item() > 60
     assert {"P17", "P36"} <= set(tried["relation"])
-    for facts in (datasets.panel(), given):
+    for facts in (datasets.panel_facts(), given):
         both = facts.merge(tried, on=ABOUT)
         assert both.empty
     assert probes.groupby(["separator", "item"]).size().max() == 20
     for row in probes.drop_duplicates(["separator", "item"]).itertuples():
-        listed = lists.opened(row.subject, row.separator)[0]
+        listed = lists.open_pair_and_space(row.subject, row.separator)[0]
         assert row.prompt.endswith(listed)
         inner = (
-            lists.style(row.separator)[0]
+            lists.pair_template_and_separator(row.separator)[0]
             .replace("[X]", row.subject)
             .replace("[Y]", row.object)
         )
@@ -109,7 +113,7 @@ def test_of_equally_accurate_ones_the_surest_is_chosen(monkeypatch, small):
 
 
 def test_lists_that_cannot_be_read_choose_the_papers_separator():
-    lm = tiny_models.language_model("llama")  # reads 128 tokens
+    lm = tiny_models.tiny_language_model("llama")  # reads 128 tokens
     table = study.try_separators(lm, relations=["P36"], n_examples=50)
     assert (table.index[0], table["n"].sum()) == ("space", 0)
 
@@ -118,7 +122,7 @@ def test_the_choice_does_not_depend_on_order_or_on_what_else_is_asked(small):
     table = study.try_separators(small, **TWO)
     again = study.try_separators(small, **TWO | {"relations": ["P36", "P17"]})
     pd.testing.assert_frame_equal(again, table, atol=1e-5)
-    facts = datasets.panel(24).query("relation in ['P17', 'P36']")
+    facts = datasets.panel_facts(24).query("relation in ['P17', 'P36']")
     answers = study.ask(small, facts, **TWO, n_choices=5)
     chosen = study.choose(small, facts, **TWO)
     assert chosen == {"separator": table.index[0]}
@@ -132,27 +136,27 @@ def measured(tmp_path_factory):
     """Return the folder of a run that chose its separator."""
     given = TWO | {"n_facts": 2, "n_choices": 5, "n_panel": 8, "n_bootstrap": 20}
     top = tmp_path_factory.mktemp("measured")
-    [made] = measuring.measure("atlas-xs", ["latent_knowledge"], given, top)
+    [made] = measuring.measure_model("atlas-xs", ["latent_knowledge"], given, top)
     return made.folder
 
 
 def test_a_run_says_which_it_chose_and_asks_the_panel_with_it(measured, small):
-    told = runs.manifest(measured)
+    told = runs.load_manifest(measured)
     assert (
         told["parameters"]["separator"] == told["panel"]["settings"]["separator"] == ""
     )
     best = study.try_separators(small, **TWO).index[0]
     assert told["separator"] == told["panel"]["separator"] == best != "space"
-    for answers in (runs.answers(measured), panel_answers.answers(measured)):
+    for answers in (runs.load_answers(measured), panel_answers.panel_answers(measured)):
         for row in answers.drop_duplicates("item").itertuples():
             assert row.prompt.endswith(
-                SEPARATORS[best][1] + lists.opened(row.subject, best)[0]
+                SEPARATORS[best][1] + lists.open_pair_and_space(row.subject, best)[0]
             )
 
 
 def test_its_archive_names_the_separator_and_is_verified(measured, tmp_path):
-    path = exchange.pack(exchange.describe(measured), tmp_path)
-    shared, checked = exchange.verify(path)
+    path = exchange.pack_archive(exchange.describe_runs(measured), tmp_path)
+    shared, checked = exchange.verify_archive(path)
     run = shared.record["runs"]["latent_knowledge"]
-    assert run["parameters"]["separator"] == runs.manifest(measured)["separator"]
+    assert run["parameters"]["separator"] == runs.load_manifest(measured)["separator"]
     assert [one.study for one in checked] == ["latent_knowledge"]

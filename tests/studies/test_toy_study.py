@@ -32,32 +32,36 @@ def folder(tmp_path_factory, toy):
         patch.setitem(studies.STUDIES, "toy", toy)
         for model in ("atlas-xs", "atlas-s"):
             given = {"n_panel": 24, "n_bootstrap": 20, "match": "starts_with"}
-            [made] = measuring.measure(model, ["toy"], given, top)
+            [made] = measuring.measure_model(model, ["toy"], given, top)
             assert made.folder == top / model / "toy"
             assert set(made.summary["measure"]) == {"answered"}
         yield top
 
 
 def test_its_run_is_saved_with_its_settings(folder):
-    manifest = runs.manifest(folder / "atlas-s" / "toy")
+    manifest = runs.load_manifest(folder / "atlas-s" / "toy")
     assert manifest["parameters"]["match"] == "starts_with"
-    metrics = runs.metrics(folder / "atlas-s" / "toy").query("level == 'run'")
+    metrics = runs.load_metrics(folder / "atlas-s" / "toy").query("level == 'run'")
     marks = accuracy.mark_texts(
-        runs.answers(folder / "atlas-s" / "toy"), rule="starts_with"
+        runs.load_answers(folder / "atlas-s" / "toy"), rule="starts_with"
     )
     assert metrics["estimate"].item() == pytest.approx(marks["right"].mean())
 
 
 def test_the_board_compares_its_measures(folder):
-    found = comparison.tables(comparison.choose(folder))
-    standing, gaps = comparison.everything(found, n_resamples=20)
+    found = comparison.facts_by_chapter_and_model(
+        comparison.load_comparable_runs(folder)
+    )
+    standing, gaps = comparison.estimates_and_differences(found, n_resamples=20)
     assert set(standing["chapter"]) == set(gaps["chapter"]) == {"toy"}
     assert standing["measure"].unique().tolist() == ["answered"]
     assert gaps["n"].item() == len(found["toy"]["atlas-s"])
 
 
 def test_its_verdicts_are_calibrated(folder):
-    table = calibration.gather(panel_answers.found(folder, ["atlas-s"]), ["atlas-s"])
+    table = calibration.verdicts_of_all_runs(
+        panel_answers.panel_runs(folder, ["atlas-s"]), ["atlas-s"]
+    )
     assert set(table["method"]) == {"plain question"}
     assert len(table) == 24
     assert table["exposures"].gt(0).any()

@@ -25,7 +25,9 @@ CHOICE = {
 
 def verdicts(name, answers, settings, false=None, firm=0.5):
     """Return a study's verdicts, one row a fact."""
-    return calibration.verdicts(STUDIES[name], answers, settings, false or {}, firm)
+    return calibration.verdicts_of_study(
+        STUDIES[name], answers, settings, false or {}, firm
+    )
 
 
 def _monitor(right, others, said="France"):

@@ -4,7 +4,14 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.tools.arrange import SAYS, answer_first, described, found_only, split, titled
+from book.tools.arrange import (
+    ALT_TEXT_TAG_PREFIX,
+    page_and_appendix,
+    page_with_answer_first,
+    page_with_finding_alt_texts,
+    page_with_finding_headings,
+    page_without_unfound_claims,
+)
 from notebooks.kit import findings
 
 
@@ -23,7 +30,7 @@ def chapter(*more):
 
 def test_the_figure_of_the_answer_stands_after_the_opening():
     notebook = chapter()
-    page = answer_first(notebook)
+    page = page_with_answer_first(notebook)
     first = page.cells[2]
     assert first.outputs == notebook.cells[3].outputs
     assert first.metadata == {
@@ -37,7 +44,9 @@ def test_the_figure_of_the_answer_stands_after_the_opening():
 
 def test_exercises_and_appendix_are_a_page_with_the_title_of_the_chapter():
     more = ["## Exercises\n\nOne.", "(a-appendix)=\n## Appendix\n\nAll of it."]
-    page, rest = split(chapter(*map(new_markdown_cell, more), new_code_cell("run")))
+    page, rest = page_and_appendix(
+        chapter(*map(new_markdown_cell, more), new_code_cell("run"))
+    )
     assert rest.cells[0].source == "# Exercises and appendix: Is it so?"
     assert [cell.source for cell in rest.cells[1:]] == [*more, "run"]
     assert len(page.cells) == 4
@@ -45,8 +54,8 @@ def test_exercises_and_appendix_are_a_page_with_the_title_of_the_chapter():
 
 def test_a_chapter_without_either_stays_as_it_is():
     notebook = new_notebook(cells=[new_markdown_cell("# A"), new_code_cell("1")])
-    assert answer_first(notebook) == notebook
-    page, rest = split(notebook)
+    assert page_with_answer_first(notebook) == notebook
+    page, rest = page_and_appendix(notebook)
     assert page == notebook
     assert "has none" in rest.cells[0].source
 
@@ -65,7 +74,7 @@ def test_a_chapter_without_either_stays_as_it_is():
 @pytest.mark.parametrize("make", [new_markdown_cell, new_code_cell])
 def test_a_cell_about_what_was_not_found_is_left_out(make, tags, found, kept):
     cell = make("Look at the left end.", metadata={"tags": tags})
-    page = found_only(chapter(cell), found.split())
+    page = page_without_unfound_claims(chapter(cell), found.split())
     assert (cell in page.cells, len(page.cells)) == (kept, 4 + kept)
 
 
@@ -82,7 +91,9 @@ def test_a_section_is_called_by_what_its_first_finding_says(decision, shown):
         new_code_cell('found("rises", result)'),
         new_code_cell('found("more", result)'),
     ]
-    page = titled(chapter(*cells), words, {"rises": decision, "more": "undecided"})
+    page = page_with_finding_headings(
+        chapter(*cells), words, {"rises": decision, "more": "undecided"}
+    )
     assert page.cells[2].source == f"## {shown}"
     assert page.cells[0].source == "(a)=\n# Is it so?"
 
@@ -94,7 +105,9 @@ def test_a_figure_is_described_by_the_finding_it_shows(tag, alt):
     cell = new_code_cell("draw()")
     cell.metadata = {"tags": ["answer", tag], "mystnb": {"image": {"alt": "Dots."}}}
     notebook = new_notebook(cells=[cell, new_code_cell('found("near", x)')])
-    page = described(notebook, {"rises": "It rises.", "near": "Near."})
+    page = page_with_finding_alt_texts(
+        notebook, {"rises": "It rises.", "near": "Near."}
+    )
     assert page.cells[0].metadata["mystnb"]["image"]["alt"] == alt
     assert cell.metadata["mystnb"]["image"]["alt"] == "Dots."
 
@@ -103,6 +116,10 @@ def test_figures_name_findings_of_their_chapter(root):
     for path in sorted((root / "notebooks").glob("*.ipynb")):
         cells = nbformat.read(path, 4).cells
         tags = [tag for cell in cells for tag in cell.metadata.get("tags", [])]
-        named = {tag.removeprefix(SAYS) for tag in tags if tag.startswith(SAYS)}
+        named = {
+            tag.removeprefix(ALT_TEXT_TAG_PREFIX)
+            for tag in tags
+            if tag.startswith(ALT_TEXT_TAG_PREFIX)
+        }
         assert named
-        assert named <= findings.wordings(path.stem).keys()
+        assert named <= findings.claim_wordings(path.stem).keys()

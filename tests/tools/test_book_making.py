@@ -18,19 +18,21 @@ import pytest
 from book.tools import __main__ as commands
 from book.tools import book_making
 from tests import small_project, tiny_models
-from tests.program_calls import call, python
-from tests.small_project import type_in
+from tests.program_calls import run_program, run_python
+from tests.small_project import run_make_line
 from tests.tools import stand_in_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_model_from_a_package_begins_with_sizes_that_the_user_may_set(capsys):
-    settings = book_making.sized("smollm2", {"n_facts": 9})
+    settings = book_making.settings_with_model_defaults("smollm2", {"n_facts": 9})
     assert settings.pop("n_facts") == 9
     words = capsys.readouterr().err.rstrip(".\n").split(": ")[1].split()
     assert book_making.settings_from_words([], words) == settings
-    assert book_making.sized("atlas-m", {"n_facts": 9}) == {"n_facts": 9}
+    assert book_making.settings_with_model_defaults("atlas-m", {"n_facts": 9}) == {
+        "n_facts": 9
+    }
 
 
 @pytest.mark.parametrize(
@@ -65,13 +67,15 @@ def project(tmp_path_factory):
     """Return a copy of the project: the stand-in for a chapter, a tiny model, two pages."""
     if not (Path(sys.prefix) / "installed").is_file():
         pytest.skip("the commands of the Makefile need its environment: run make test")
-    top = small_project.make(tmp_path_factory.mktemp("copy") / "the project")
-    stand_in_chapters.write_template(top / "notebooks")
+    top = small_project.copy_small_project(
+        tmp_path_factory.mktemp("copy") / "the project"
+    )
+    stand_in_chapters.write_stand_in_template(top / "notebooks")
     (top / "book" / "index.md").write_text("# A book\n\nOne page.\n")
     (top / "book" / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nchapters:\n  - file: chapters/monitor\n"
     )
-    tiny_models.save(top / "helpers" / "models" / "weights" / "atlas-m")
+    tiny_models.save_tiny_model(top / "helpers" / "models" / "weights" / "atlas-m")
     return top
 
 
@@ -79,16 +83,16 @@ def project(tmp_path_factory):
 def test_make_book_shows_the_run_of_a_model_of_the_hub_that_is_in_the_cache(
     project, monkeypatch
 ):
-    assert type_in(project, "make book").returncode == 0
+    assert run_make_line(project, "make book").returncode == 0
     page = project / "book" / "_build" / "html" / "chapters" / "monitor.html"
     assert "said aloud" in page.read_text()
     first, snapshot = page.stat().st_mtime_ns, "0" * 40
     cache = project / "hub" / "models--someone--small"
-    tiny_models.save(cache / "snapshots" / snapshot, "gpt2")
+    tiny_models.save_tiny_model(cache / "snapshots" / snapshot, "gpt2")
     (cache / "refs").mkdir()
     (cache / "refs" / "main").write_text(snapshot)
     monkeypatch.setenv("HF_HUB_CACHE", str(project / "hub"))
-    made = type_in(
+    made = run_make_line(
         project, "make book MODEL=someone/small SET='n_facts=4' CHAPTERS=monitor"
     )
     assert made.returncode == 0
@@ -111,10 +115,12 @@ def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed
     )
     small = weights / "atlas-s"
     try:
-        tiny_models.save(small)
-        stand_in_chapters.write_synthesis(project / "notebooks")
+        tiny_models.save_tiny_model(small)
+        stand_in_chapters.write_synthesis_template(project / "notebooks")
         toc.write_text(text + "  - file: chapters/summary\n")
-        assert type_in(project, "make book SET='n_facts=5' CORES=2").returncode == 0
+        assert (
+            run_make_line(project, "make book SET='n_facts=5' CORES=2").returncode == 0
+        )
         folder = project / "runs" / "synthesis" / "summary"
         read = json.loads((folder / "run.json").read_text())["read"]
         assert {row["model"] for row in read} >= {"atlas-m", "atlas-s"}
@@ -126,9 +132,11 @@ def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed
         assert not (other / "notebook.ipynb").exists()  # measured, not executed
         pages = [bare, other / "run.json", folder / "notebook.ipynb", html]
         times = [page.stat().st_mtime_ns for page in pages]
-        assert type_in(project, "make book SET='n_facts=5' CORES=2").returncode == 0
+        assert (
+            run_make_line(project, "make book SET='n_facts=5' CORES=2").returncode == 0
+        )
         assert [page.stat().st_mtime_ns for page in pages] == times
-        again = type_in(project, "make book SET='n_facts=6' CHAPTERS=monitor")
+        again = run_make_line(project, "make book SET='n_facts=6' CHAPTERS=monitor")
         assert again.returncode == 0
         now = [page.stat().st_mtime_ns for page in pages]
         assert now[0] > times[0]
@@ -141,7 +149,7 @@ def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed
 
 
 def test_a_chapter_that_fails_has_a_page_and_the_others_are_rendered(project):
-    done = type_in(project, "make book SET='fail=bug'")
+    done = run_make_line(project, "make book SET='fail=bug'")
     assert done.returncode != 0
     assert (
         "error: 1 of 1 runs failed, and the book says so in their place." in done.stderr
@@ -166,7 +174,7 @@ def test_a_page_with_a_warning_stops_the_build(project):
     text = index.read_text()
     try:
         index.write_text(text + "\n{ref}`nowhere`\n")
-        done = type_in(project, "make book")
+        done = run_make_line(project, "make book")
     finally:
         index.write_text(text)
     assert done.returncode != 0
@@ -198,16 +206,16 @@ def test_the_commands_of_the_readme_work(command, project, tmp_path):
         ".venv/bin/python -m helpers measure "
     ):  # on a model of the project
         words = shlex.split(command.replace("n_facts=5", "n_facts=1"))
-        done = python(*words[1:], "--runs", tmp_path, cwd=ROOT)
+        done = run_python(*words[1:], "--runs", tmp_path, cwd=ROOT)
         assert re.search(r"MONITOR +0\.\d+", done.stdout)
     else:
-        done = type_in(project, command)
+        done = run_make_line(project, command)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("interpreter", ["false", "no-such-python"])
 def test_make_names_the_pythons_it_can_use(project, interpreter):
-    done = call(
+    done = run_program(
         "make", "install", f"PYTHON={interpreter}", "VENV=new", code=2, cwd=project
     )
     assert "Python 3.11, 3.12 or 3.13 is needed" in done.stderr

@@ -24,10 +24,12 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def run(tmp_path):
     """Return a function that runs the stand-in and returns its folder."""
-    templates = stand_in_chapters.write_template(tmp_path / "notebooks")
+    templates = stand_in_chapters.write_stand_in_template(tmp_path / "notebooks")
 
     def execute(model="some/model", **settings):
-        return chapters.run("monitor", model, settings, tmp_path / "runs", templates)
+        return chapters.run_chapter(
+            "monitor", model, settings, tmp_path / "runs", templates
+        )
 
     return execute
 
@@ -57,7 +59,7 @@ def test_a_run_leaves_notebook_tables_and_log(run, tmp_path, capfd):
         r"^some--model/monitor: cell 3/7, \d+ s$", terminal, flags=re.MULTILINE
     )
     left = {path.name for path in folder.iterdir()} - {".lock"}
-    assert left == {*chapters.TABLES, "notebook.ipynb", "run.log"}
+    assert left == {*chapters.RUN_FILES, "notebook.ipynb", "run.log"}
 
 
 def test_a_failed_cell_is_named_and_its_traceback_kept(run, tmp_path):
@@ -76,17 +78,17 @@ def test_a_failed_cell_is_named_and_its_traceback_kept(run, tmp_path):
 @pytest.mark.parametrize(
     ("name", "source", "sentence"),
     [
-        ("UserError", stand_in_chapters.FAIL, "in cell 4: Choose\nP17."),
+        ("UserError", stand_in_chapters.FAILING_CELL, "in cell 4: Choose\nP17."),
         (
             "KeyError",
-            stand_in_chapters.FAIL,
+            stand_in_chapters.FAILING_CELL,
             "in cell 4 (`x = y[3]`): KeyError: Choose\nP17.",
         ),
         ("UserError", "n_facts = 3", "in the parameters: Choose\nP17."),
     ],
 )
 def test_a_failure_says_where_and_why(tmp_path, name, source, sentence):
-    template = stand_in_chapters.write_template(tmp_path) / "monitor.ipynb"
+    template = stand_in_chapters.write_stand_in_template(tmp_path) / "monitor.ipynb"
     traced = ["\x1b[1mTraceback\x1b[0m", "      1 y = []", "----> 2 x = y[3]"]
     error = PapermillExecutionError(4, 4, source, name, "Choose\nP17.", traced)
     if name == "UserError":
@@ -97,9 +99,9 @@ def test_a_failure_says_where_and_why(tmp_path, name, source, sentence):
 def test_a_process_that_died_is_named_by_its_last_cell(run, monkeypatch, tmp_path):
     def die(template, output, settings, **others):
         begun = [
-            (stand_in_chapters.RUN, "1"),
-            (stand_in_chapters.FAIL, "2"),
-            (stand_in_chapters.SAVE, None),
+            (stand_in_chapters.RUN_CELL, "1"),
+            (stand_in_chapters.FAILING_CELL, "2"),
+            (stand_in_chapters.SAVE_CELL, None),
         ]
         cells = [
             new_code_cell(s, metadata={"papermill": {"start_time": t}})
@@ -122,7 +124,9 @@ def test_what_runs_nothing_or_saves_nothing_is_refused(run, monkeypatch, tmp_pat
     assert not (tmp_path / "runs").exists()
     (tmp_path / "taken").write_text("in the way")
     with pytest.raises(UserError, match=r"cannot be written .*--runs"):
-        chapters.run("monitor", "m", {}, tmp_path / "taken", tmp_path / "notebooks")
+        chapters.run_chapter(
+            "monitor", "m", {}, tmp_path / "taken", tmp_path / "notebooks"
+        )
     monkeypatch.setattr(
         chapters.papermill,
         "execute_notebook",
@@ -143,10 +147,10 @@ def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
         runs.save(begun, answers=table, metrics=table, **about)
     earlier = runs.start("summary", {"seed": 0}, folder / "synthesis" / "earlier")
     runs.save(earlier, metrics=table)  # not among what is read
-    stand_in_chapters.write_synthesis(tmp_path)
-    made = chapters.run("summary", "ignored", {"seed": 4}, folder, tmp_path)
+    stand_in_chapters.write_synthesis_template(tmp_path)
+    made = chapters.run_chapter("summary", "ignored", {"seed": 4}, folder, tmp_path)
     assert made == folder / "synthesis" / "summary"
     files = {path.name for path in made.iterdir()} - {".lock"}
     assert files == {"metrics.parquet", "run.json", "notebook.ipynb", "run.log"}
-    assert sorted(runs.metrics(made)["model"]) == ["other/model", "some/model"]
+    assert sorted(runs.load_metrics(made)["model"]) == ["other/model", "some/model"]
     assert json.loads((made / "run.json").read_text())["seed"] == 4

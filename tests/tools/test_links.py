@@ -41,7 +41,7 @@ def answer(status, info="", uri="https://example.org", **more):
     ],
 )
 def test_a_missing_network_is_not_a_broken_link(status, info, read):
-    assert links.read(answer(status, info))["status"].tolist() == [read]
+    assert links.parse_link_statuses(answer(status, info))["status"].tolist() == [read]
 
 
 BROKEN = answer("broken", "404 Not Found", uri="https://example.org/gone")
@@ -58,7 +58,9 @@ BROKEN = answer("broken", "404 Not Found", uri="https://example.org/gone")
     ],
 )  # fmt: skip
 def test_a_broken_link_is_named_with_its_place(answers, status, lines):
-    found, text = links.tell(links.read("\n".join(answers)))
+    found, text = links.exit_status_and_report(
+        links.parse_link_statuses("\n".join(answers))
+    )
     assert found == status
     assert (
         "No server could be reached" in text
@@ -74,9 +76,11 @@ def test_old_answers_are_not_taken_for_new_and_a_book_that_cannot_be_read_is_a_s
     old.parent.mkdir(parents=True)
     old.write_text(answer("working"))
     monkeypatch.setattr(
-        render, "build", lambda builder, out, log: old.write_text(BROKEN)
+        render, "run_jupyter_book", lambda builder, out, log: old.write_text(BROKEN)
     )
-    assert links.ask(tmp_path)["status"].tolist() == ["broken"]
-    monkeypatch.setattr(render, "build", lambda builder, out, log: (1, "no such file"))
+    assert links.check_external_links(tmp_path)["status"].tolist() == ["broken"]
+    monkeypatch.setattr(
+        render, "run_jupyter_book", lambda builder, out, log: (1, "no such file")
+    )
     with pytest.raises(UserError, match="cannot be read"):
-        links.ask(tmp_path)
+        links.check_external_links(tmp_path)

@@ -45,19 +45,19 @@ def states(top):
     """Return what the runs of a book in the copy would be made from now."""
     planned = {
         job.chapter: job
-        for job in jobs.plan(["monitor", "published"], "atlas-m", ["./x"])
+        for job in jobs.plan_jobs(["monitor", "published"], "atlas-m", ["./x"])
     }
-    planned |= {"noise": jobs.noise("atlas-m")}
+    planned |= {"noise": jobs.noise_floor_job("atlas-m")}
     planned |= {
         "own": jobs.Job("own/monitor", "monitor", "atlas-m", {"dataset": "mine"})
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jobs, "ROOT", top)
+        patch.setattr(jobs, "PROJECT_FOLDER", top)
         folders = (top / "helpers", top / "notebooks/kit", top / "notebooks/analysis")
-        patch.setattr(jobs, "CODE", folders)
-        patch.setattr(jobs, "HERE", top / "book" / "tools")
+        patch.setattr(jobs, "CODE_FOLDERS", folders)
+        patch.setattr(jobs, "TOOLS_FOLDER", top / "book" / "tools")
         return {
-            name: jobs.made_from(job, top / "runs", top / "notebooks")
+            name: jobs.job_fingerprint(job, top / "runs", top / "notebooks")
             for name, job in planned.items()
         }
 
@@ -95,7 +95,7 @@ def test_settings_their_folders_a_model_its_base_and_the_libraries_count(
     def made(**more):
         model, settings = str(tmp_path / "model"), sources | more
         job = jobs.Job("m/x", "knowledge_base", model, settings)
-        return jobs.made_from(job, tmp_path)
+        return jobs.job_fingerprint(job, tmp_path)
 
     seen = [made()]
     for name in ("one", "two", "base", "model"):
@@ -128,9 +128,11 @@ def test_a_server_is_asked_whether_it_holds_the_same(
     for part in job.parts:
         (tmp_path / "m" / "monitor" / part).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "m" / "monitor" / part).write_text("{}")
-    jobs.sign(tmp_path / "m" / "monitor", jobs.made_from(job, tmp_path))
+    jobs.write_job_fingerprint(
+        tmp_path / "m" / "monitor", jobs.job_fingerprint(job, tmp_path)
+    )
     said |= change
-    assert jobs.is_current(job, tmp_path) == current
+    assert jobs.is_run_current(job, tmp_path) == current
 
 
 def test_what_lies_behind_a_link_counts_by_the_name_of_the_link(tmp_path):
@@ -142,14 +144,14 @@ def test_what_lies_behind_a_link_counts_by_the_name_of_the_link(tmp_path):
         (place / "run.json").write_text("{}")
     (tmp_path / "linked" / "m").symlink_to(tmp_path / "elsewhere" / "m")
     linked, copied = (
-        jobs.digest((tmp_path / top).glob("*/run.json"), tmp_path / top)
+        jobs.files_digest((tmp_path / top).glob("*/run.json"), tmp_path / top)
         for top in ("linked", "copied")
     )
-    assert linked == copied != jobs.digest([], tmp_path)
+    assert linked == copied != jobs.files_digest([], tmp_path)
 
 
 def test_the_pages_depend_on_prose_chapters_extensions_and_the_package(root):
-    seen = {path.relative_to(root).as_posix() for path in render.sources()}
+    seen = {path.relative_to(root).as_posix() for path in render.book_source_files()}
     assert seen >= {
         "_config.yml",
         "book/index.md",
@@ -182,15 +184,18 @@ table = answers.assign(passes=len(passes))"""
 
 @pytest.mark.slow
 def test_an_edit_of_a_plot_asks_the_model_nothing_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(small_project, "ASK", ASKING)
-    top = small_project.make(tmp_path / "project")
-    tiny_models.save(top / "a")
-    assert small_project.call(top, "run", "monitor", "--model", "./a").returncode == 0
+    monkeypatch.setattr(small_project, "ASK_CELL", ASKING)
+    top = small_project.copy_small_project(tmp_path / "project")
+    tiny_models.save_tiny_model(top / "a")
+    assert (
+        small_project.run_book_tools(top, "run", "monitor", "--model", "./a").returncode
+        == 0
+    )
     table = next(top.glob("runs/*/monitor/answers.parquet"))
     first = pd.read_parquet(table)
     style = top / "helpers" / "plots" / "style.py"
     style.write_text(style.read_text() + "\n# an edit\n")
-    done = small_project.call(
+    done = small_project.run_book_tools(
         top, "sweep", "monitor", "--models", "./a", "--cores", "1"
     )
     assert done.stdout.splitlines()[-1].startswith("1 done (1 of them now)")

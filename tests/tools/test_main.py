@@ -38,7 +38,7 @@ def test_what_stops_a_command_is_one_sentence(
     def stop(*given, **named):
         raise raised
 
-    monkeypatch.setattr(chapters, "run", stop)
+    monkeypatch.setattr(chapters, "run_chapter", stop)
     assert commands.main(["run", "monitor"]) == status
     told = capsys.readouterr()
     assert told.err.startswith(sentence)

@@ -9,7 +9,7 @@ import pytest
 from book.tools import __main__ as tools
 from book.tools import make_targets
 from helpers import UserError
-from tests.program_calls import call
+from tests.program_calls import run_program
 
 TEXTS = (
     "`touch PWNED`",
@@ -62,7 +62,7 @@ def test_make_hands_on_what_it_is_given(text, by, root, tmp_path):
     ]
     around = {"PATH": os.environ["PATH"], **(given if by == "environment" else {})}
     targets = ("book", "questions", "noise", "faults")
-    done = call(*command, *targets, *words, cwd=tmp_path, env=around)
+    done = run_program(*command, *targets, *words, cwd=tmp_path, env=around)
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(runs) == 4
     assert all(run[name] == text for run in runs for name in NAMES)
@@ -98,8 +98,8 @@ def test_make_hands_on_what_it_is_given(text, by, root, tmp_path):
 )
 def test_targets_are_commands(target, given, expected):
     parsed = [
-        str(tools.parser().parse_args(words))
-        for words in make_targets.commands(target, given)
+        str(tools.command_line_parser().parse_args(words))
+        for words in make_targets.target_commands(target, given)
     ]
     assert len(parsed) == len(expected)
     assert all(
@@ -112,6 +112,6 @@ def test_targets_are_commands(target, given, expected):
 def test_lists_hold_whole_words_and_no_options(text, capsys, monkeypatch):
     monkeypatch.setenv("CHAPTERS", text)
     with pytest.raises(UserError):
-        make_targets.words("CHAPTERS", os.environ)
+        make_targets.variable_words("CHAPTERS", os.environ)
     assert make_targets.main("book") == 2
     assert capsys.readouterr().err.startswith("error: CHAPTERS")

@@ -27,5 +27,5 @@ def test_the_command_leaves_runs_that_are_current(tmp_path):
     words = ["n_facts=2", "relations=P17,P36", "n_panel=0", "n_bootstrap=30"]
     place = ["--model", "atlas-xs", "--runs", str(tmp_path)]
     assert commands.main(["others", "monitor", *place, "--set", *words]) == 0
-    [job, *_] = jobs.plan(["monitor"], "atlas-m", ["atlas-xs"], SMALL)
-    assert jobs.is_current(job, tmp_path)
+    [job, *_] = jobs.plan_jobs(["monitor"], "atlas-m", ["atlas-xs"], SMALL)
+    assert jobs.is_run_current(job, tmp_path)

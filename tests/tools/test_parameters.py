@@ -122,7 +122,7 @@ def test_a_parameter_is_of_one_type_in_all_chapters():
         for name, value in parameters.declared(template).items():
             assert types.setdefault(name, type(value)) is type(value), name
     assert {*parameters.least_values()} <= {*types}
-    assert {*comparison.NEUTRAL} <= {*types, "chat", "device"}
+    assert {*comparison.NEUTRAL_PARAMETERS} <= {*types, "chat", "device"}
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0@")) | st.text(
@@ -142,11 +142,11 @@ def test_values_come_unchanged_from_the_command_line_into_the_chapter(
     template, text, texts, numbers
 ):
     given = [f"mode={text}", f"relations={json.dumps(texts)}", f"alphas={numbers}"]
-    words = make_targets.words("SET", {"SET": shlex.join(given)})
+    words = make_targets.variable_words("SET", {"SET": shlex.join(given)})
     settings = parameters.settings_of_chapters([template], words)
     job = jobs.Job("a/monitor", "monitor", "a", settings)
-    line = shlex.join(runner.command(job, template.parent))  # as a cluster gets it
-    values = commands.parser().parse_args(shlex.split(line)[3:]).settings
+    line = shlex.join(runner.job_command(job, template.parent))  # as a cluster gets it
+    values = commands.command_line_parser().parse_args(shlex.split(line)[3:]).settings
     made = parameterize_notebook(
         load_notebook_node(str(template)),
         values,

@@ -27,7 +27,7 @@ def page(tmp_path):
 def test_the_print_is_whole(page, tmp_path, browser):
     with ThreadPoolExecutor() as apart:  # the library bears one browser a thread
         made = apart.submit(
-            pdf.print_page, page, tmp_path / "out" / "book.pdf"
+            pdf.print_page_as_pdf, page, tmp_path / "out" / "book.pdf"
         ).result()
     data = made.read_bytes()
     assert data.startswith(b"%PDF-")
@@ -41,22 +41,22 @@ def test_folded_text_is_printed(browser, page):
     opened = browser.new_page()
     opened.goto(page.as_uri())
     assert not opened.get_by_text("Unfolded words").is_visible()
-    opened.evaluate(pdf.OPEN)
+    opened.evaluate(pdf.UNFOLDING_SCRIPT)
     assert opened.get_by_text("Unfolded words").is_visible()
     assert opened.evaluate("document.images[0].naturalWidth") == 300
     opened.close()
 
 
 def test_what_cannot_be_printed_is_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(render, "BOOK", tmp_path)
-    monkeypatch.setattr(render, "build", lambda builder, out, log: (1, ""))
+    monkeypatch.setattr(render, "BOOK_FOLDER", tmp_path)
+    monkeypatch.setattr(render, "run_jupyter_book", lambda builder, out, log: (1, ""))
     with pytest.raises(UserError, match="run make book first"):
-        pdf.single(tmp_path)
+        pdf.render_single_page(tmp_path)
     (tmp_path / "chapters").mkdir()
     (tmp_path / "chapters" / "a.ipynb").touch()
     with pytest.raises(UserError, match="was not rendered: see"):
-        pdf.single(tmp_path)
+        pdf.render_single_page(tmp_path)
     monkeypatch.delenv("CHROMIUM", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(UserError, match="install chromium"):
-        pdf.browser()
+        pdf.browser_path()

@@ -30,7 +30,7 @@ def book(tmp_path, monkeypatch):
     (folder / "_toc.yml").write_text(
         "chapters:\n  - file: chapters/monitor\n  - file: data\n"
     )
-    monkeypatch.setattr(render, "BOOK", folder)
+    monkeypatch.setattr(render, "BOOK_FOLDER", folder)
     return folder
 
 
@@ -38,7 +38,7 @@ def test_place_copies_the_models_chapters_and_drops_old_ones(tmp_path, book):
     executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
     (book / "chapters").mkdir()
     (book / "chapters" / "old.ipynb").write_text("{}")
-    copies = render.place("m", tmp_path / "runs")
+    copies = render.place_chapters("m", tmp_path / "runs")
     assert copies == [book / "chapters" / "monitor.ipynb"]
     assert [path.name for path in (book / "chapters").glob("*.ipynb")] == [
         "monitor.ipynb"
@@ -53,7 +53,7 @@ def test_solutions_are_left_out_where_the_settings_say_so(
 ):
     config = tmp_path / "_config.yml"
     config.write_text(f"sphinx:\n  config:\n    hide_solutions: {hidden}\n")
-    monkeypatch.setattr(render, "CONFIG", config)
+    monkeypatch.setattr(render, "BOOK_CONFIG", config)
     template = jobs.TEMPLATES / "monitor.ipynb"
     notebook = nbformat.read(template, as_version=4)
     for cell in notebook.cells:
@@ -62,8 +62,8 @@ def test_solutions_are_left_out_where_the_settings_say_so(
     path = tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb"
     path.parent.mkdir(parents=True)
     nbformat.write(notebook, path)
-    (copy,) = render.place("m", tmp_path / "runs")
-    text, found = page(copy), exercises.read(template)
+    (copy,) = render.place_chapters("m", tmp_path / "runs")
+    text, found = page(copy), exercises.read_exercises(template)
     assert len(found) == text.count("{exercise}")
     assert all(one.test in text for one in found)
     assert text.count("{solution}") == (0 if hidden else len(found))
@@ -100,14 +100,14 @@ def test_a_chapter_that_failed_or_was_not_executed_has_a_page_that_says_so(
     tmp_path, book, changes
 ):
     path = executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb", **changes)
-    (copy,) = render.place("m", tmp_path / "runs")
+    (copy,) = render.place_chapters("m", tmp_path / "runs")
     assert re.search(r"Cell 2 of .* failed or has not run: see .*run\.log", page(copy))
     notebook = nbformat.read(executed(path), 4)
     notebook.metadata["papermill"] = {
         "exception": True
     }  # as papermill calls one that failed
     nbformat.write(notebook, path)
-    (copy,) = render.place("m", tmp_path / "runs")
+    (copy,) = render.place_chapters("m", tmp_path / "runs")
     assert "failed: run make book again" in page(copy)
 
 
@@ -115,7 +115,9 @@ def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(
     tmp_path, book
 ):
     executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
-    (copy,) = render.place("m", tmp_path / "runs", {"monitor": "It said <script>."})
+    (copy,) = render.place_chapters(
+        "m", tmp_path / "runs", {"monitor": "It said <script>."}
+    )
     text = page(copy)
     template = (jobs.TEMPLATES / "monitor.ipynb").read_text(encoding="utf-8")
     opening = "".join(json.loads(template)["cells"][0]["source"])
@@ -123,7 +125,7 @@ def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(
     assert text.startswith(opening)
     assert "It said &lt;script&gt;." in text
     before = copy.read_bytes()
-    render.place("m", tmp_path / "runs", {"monitor": "It said <script>."})
+    render.place_chapters("m", tmp_path / "runs", {"monitor": "It said <script>."})
     assert copy.read_bytes() == before
 
 
@@ -131,10 +133,10 @@ def test_place_takes_a_synthesis_from_its_own_folder(tmp_path, book):
     contents = "chapters:\n  - file: chapters/monitor\n  - file: chapters/published\n"
     (book / "_toc.yml").write_text(contents)
     executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
-    copies = render.place("m", tmp_path / "runs")
+    copies = render.place_chapters("m", tmp_path / "runs")
     assert "make book MODEL=m CHAPTERS=published" in page(copies[1])
     executed(tmp_path / "runs" / "synthesis" / "published" / "notebook.ipynb")
-    copies = render.place("m", tmp_path / "runs")
+    copies = render.place_chapters("m", tmp_path / "runs")
     assert [path.name for path in copies] == ["monitor.ipynb", "published.ipynb"]
     assert "make book" not in page(copies[1])
 
@@ -142,4 +144,4 @@ def test_place_takes_a_synthesis_from_its_own_folder(tmp_path, book):
 def test_another_jupyter_book_is_refused_in_a_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr(render, "version", lambda _: "2.1.7")
     with pytest.raises(UserError, match=r"jupyter-book 1, and here is 2\.1\.7"):
-        render.build("html", tmp_path, tmp_path / "log")
+        render.run_jupyter_book("html", tmp_path, tmp_path / "log")

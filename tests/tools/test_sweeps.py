@@ -27,12 +27,14 @@ SWEEP = ["sweep", "monitor", "--models", "./a", "./b", "--cores", "1"]
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory):
     """Return a project and two sweeps of it with what they left; the first has a broken model."""
-    top = small_project.make(tmp_path_factory.mktemp("copy") / "the project", "a", "b")
+    top = small_project.copy_small_project(
+        tmp_path_factory.mktemp("copy") / "the project", "a", "b"
+    )
     (top / "b" / "broken").touch()
-    outcomes = [(small_project.call(top, *SWEEP), runs_of(top))]
+    outcomes = [(small_project.run_book_tools(top, *SWEEP), runs_of(top))]
     shutil.copytree(next((top / "runs").glob("b-*/monitor")), top / "failed")
     (top / "b" / "broken").unlink()
-    outcomes.append((small_project.call(top, *SWEEP), runs_of(top)))
+    outcomes.append((small_project.run_book_tools(top, *SWEEP), runs_of(top)))
     return top, outcomes
 
 
@@ -70,7 +72,9 @@ def test_a_sweep_goes_on_past_a_bad_model_and_repeats_only_it(swept):
 
 def plan(project, *words):
     """Return the first letters of the models that a sweep would run."""
-    told = small_project.call(project, *SWEEP, "--dry-run", *words).stdout.splitlines()
+    told = small_project.run_book_tools(
+        project, *SWEEP, "--dry-run", *words
+    ).stdout.splitlines()
     assert len(told) == 2
     return [line.split()[-1][0] for line in told if line.startswith("to do")]
 
@@ -109,7 +113,7 @@ def test_a_run_made_by_hand_counts_for_its_settings(project):
         "--set",
         "n_facts=5",
     ]
-    assert small_project.call(project, *by_hand).returncode == 0
+    assert small_project.run_book_tools(project, *by_hand).returncode == 0
     assert plan(project, "--runs", "by hand", "--set", "n_facts=5") == ["b"]
     assert plan(project, "--runs", "by hand") == ["a", "b"]
 
@@ -122,12 +126,12 @@ def test_chapters_that_ask_no_model_come_last_and_some_need_a_run(
     def failing(jobs, runs, cores, profile):
         made.append([job.name for job in jobs])
         rows = [(job.name, "failed", True, "Why.", "") for job in jobs]
-        return pd.DataFrame(rows, columns=runner.COLUMNS)
+        return pd.DataFrame(rows, columns=runner.OUTCOME_COLUMNS)
 
     monkeypatch.setattr(runner, "_make", failing)
     chapters = ["comparison", "published", "real_models", "monitor"]
-    planned = sweeps.plan(["atlas-s"], chapters, [])
-    table = sweeps.run(planned, tmp_path).set_index("run")
+    planned = sweeps.plan_sweep_jobs(["atlas-s"], chapters, [])
+    table = sweeps.run_sweep(planned, tmp_path).set_index("run")
     assert made == [
         ["atlas-s/monitor", "synthesis/published"],
         ["synthesis/real_models"],
@@ -140,7 +144,7 @@ def test_chapters_that_ask_no_model_come_last_and_some_need_a_run(
     earlier = tmp_path / "m" / "monitor" / "run.json"
     earlier.parent.mkdir(parents=True)
     earlier.touch()
-    sweeps.run(planned, tmp_path)
+    sweeps.run_sweep(planned, tmp_path)
     assert made[-1] == ["synthesis/comparison", "synthesis/real_models"]
 
 
@@ -158,7 +162,7 @@ def test_runs_begin_by_priority_and_a_large_model_has_the_cores_alone(
 
     monkeypatch.setattr(runner, "_call", call)
     chapters, models = ["atlas", "monitor"], ["./large", "atlas-s", "atlas-m"]
-    planned = sweeps.plan(models, chapters, [])
+    planned = sweeps.plan_sweep_jobs(models, chapters, [])
     runner._here(planned, tmp_path, cores=4)
     assert {name for name, *_ in seen[:2]} == {"atlas-s/monitor", "atlas-m/monitor"}
     assert [threads for _, threads, _ in seen] == [2] * 4 + [4] * 2
@@ -182,7 +186,9 @@ def test_an_interrupted_sweep_begins_no_other_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "as_completed", interrupted)
     with pytest.raises(KeyboardInterrupt):
         runner._here(
-            sweeps.plan(["./a", "./b", "./c"], ["monitor"], []), tmp_path, cores=1
+            sweeps.plan_sweep_jobs(["./a", "./b", "./c"], ["monitor"], []),
+            tmp_path,
+            cores=1,
         )
     assert len(begun) == 1
 
@@ -214,7 +220,8 @@ def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(
 
 def test_a_sweep_of_all_chapters_asks_no_chapter_of_one_model_and_none_twice():
     names = [
-        job.name for job in sweeps.plan(["atlas-s", "atlas-s", "atlas-xs"], [], [])
+        job.name
+        for job in sweeps.plan_sweep_jobs(["atlas-s", "atlas-s", "atlas-xs"], [], [])
     ]
     assert len(set(names)) == len(names)
     assert {"atlas-s/monitor", "atlas-xs/monitor", "synthesis/comparison"} <= set(names)

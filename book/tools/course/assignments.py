@@ -10,33 +10,35 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from book.tools import render
-from book.tools.course.checks import stub
+from book.tools.course.checks import stub_code
 from book.tools.course.exercises import (
-    WORDS,
+    COURSE_TEXTS,
     Exercise,
-    checker,
-    install_cell,
-    plain,
-    title_of,
+    checker_code,
+    first_heading,
+    install_cell_code,
+    plain_markdown,
 )
 from book.tools.course.weeks import Week
 from book.tools.jobs import TEMPLATES
 
-METADATA = {
+NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-BODY = "SOLUTION"  # what is put in the place of a function's body, and then replaced
-MARKING = "*For marking.*"
+BODY_PLACEHOLDER = (
+    "SOLUTION"  # what is put in the place of a function's body, and then replaced
+)
+MARKING_HEADING = "*For marking.*"
 
 
-def student(week: Week) -> NotebookNode:
+def student_notebook(week: Week) -> NotebookNode:
     """Return a week's exercises with neither solutions nor hidden tests."""
 
     def cells(exercise: Exercise) -> Iterator[NotebookNode]:
-        yield new_markdown_cell(task(exercise))
+        yield new_markdown_cell(exercise_markdown(exercise))
         if exercise.kind == "code":
-            yield new_code_cell(stub(exercise).rstrip())
+            yield new_code_cell(stub_code(exercise).rstrip())
             yield new_code_cell(exercise.test.rstrip())
         if exercise.kind != "code" or exercise.words:
             yield new_markdown_cell("*Your answer:*")
@@ -44,14 +46,16 @@ def student(week: Week) -> NotebookNode:
     return _notebook(week, cells)
 
 
-def nbgrader(week: Week) -> NotebookNode:
+def nbgrader_notebook(week: Week) -> NotebookNode:
     """Return a week's assignment as nbgrader's source notebook."""
 
     def cells(exercise: Exercise) -> Iterator[NotebookNode]:
         name = exercise.label
-        yield _marked(new_markdown_cell(task(exercise)), name, locked=True)
+        yield _marked(new_markdown_cell(exercise_markdown(exercise)), name, locked=True)
         if exercise.kind == "code":
-            code = solution(exercise, "### BEGIN SOLUTION", "### END SOLUTION")
+            code = marked_solution_code(
+                exercise, "### BEGIN SOLUTION", "### END SOLUTION"
+            )
             yield _marked(new_code_cell(code), f"{name}-function", solution=True)
             parts = exercise.parts()
             for function, visible, hidden in parts:
@@ -63,14 +67,14 @@ def nbgrader(week: Week) -> NotebookNode:
                 )
                 yield _marked(cell, test, points=points, locked=True)
         if exercise.kind != "code" or exercise.words:
-            answer = f"### BEGIN SOLUTION\n{notes(exercise)}\n### END SOLUTION"
+            answer = f"### BEGIN SOLUTION\n{solution_notes(exercise)}\n### END SOLUTION"
             worth = 1 if exercise.words else exercise.difficulty
             yield _marked(
                 new_markdown_cell(answer), f"{name}-answer", worth, solution=True
             )
 
     made = _notebook(week, cells)
-    (check,) = (cell for cell in made.cells if cell.source == checker().rstrip())
+    (check,) = (cell for cell in made.cells if cell.source == checker_code().rstrip())
     _marked(check, "check", locked=True)
     return made
 
@@ -95,12 +99,12 @@ def _marked(
     return cell
 
 
-def otter(week: Week) -> NotebookNode:
+def otter_notebook(week: Week) -> NotebookNode:
     """Return a week's assignment as Otter Assign's source notebook."""
     config = {
         "name": week.name,
         "export_cell": {"pdf": False},
-        "requirements": [f"git+{url}"] if (url := render.repository()) else [],
+        "requirements": [f"git+{url}"] if (url := render.repository_url()) else [],
         "files": ["smollm2.csv"]
         if any("smollm2.csv" in e.text for e in week.exercises)
         else [],
@@ -114,11 +118,11 @@ def otter(week: Week) -> NotebookNode:
         if len(parts) < 2:  # all or nothing; several functions earn points one by one
             question |= {"all_or_nothing": True} if code else {"manual": True}
         yield _raw("BEGIN QUESTION", question)
-        yield new_markdown_cell(task(exercise))
-        told = new_markdown_cell(notes(exercise))
+        yield new_markdown_cell(exercise_markdown(exercise))
+        told = new_markdown_cell(solution_notes(exercise))
         if code:
             written = new_code_cell(
-                solution(exercise, "# BEGIN SOLUTION", "# END SOLUTION")
+                marked_solution_code(exercise, "# BEGIN SOLUTION", "# END SOLUTION")
             )
             yield from _between("SOLUTION", written)
             config = f"points: {exercise.difficulty / len(parts)}\nhidden: true"
@@ -162,10 +166,10 @@ def _notebook(
     week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]
 ) -> NotebookNode:
     """Return a notebook with a title, the installing cell, and the cells of each exercise."""
-    templates = [TEMPLATES / f"{name}.ipynb" for name in render.chapters()]
+    templates = [TEMPLATES / f"{name}.ipynb" for name in render.chapter_names()]
     asked = dict.fromkeys(exercise.chapter for exercise in week.exercises)
     titles = [
-        f"- {title_of(nbformat.read(path, as_version=4).cells[0].source)}"
+        f"- {first_heading(nbformat.read(path, as_version=4).cells[0].source)}"
         for path in templates
         if path.stem in asked
     ]
@@ -175,16 +179,16 @@ def _notebook(
     made = [new_markdown_cell(opening)]
     if any("helpers" in exercise.text + exercise.test for exercise in week.exercises):
         path = (
-            install_cell(templates[0])
+            install_cell_code(templates[0])
             .partition("\nfrom ")[0]
             .replace('".."', '"../.."')
         )
         made.append(
             new_code_cell(path)
         )  # a zip has the parts of the package that it needs
-    made.append(new_code_cell(checker().rstrip()))
+    made.append(new_code_cell(checker_code().rstrip()))
     made += [cell for exercise in week.exercises for cell in cells(exercise)]
-    return _numbered(new_notebook(cells=made, metadata=METADATA))
+    return _numbered(new_notebook(cells=made, metadata=NOTEBOOK_METADATA))
 
 
 def _numbered(notebook: NotebookNode) -> NotebookNode:
@@ -194,28 +198,28 @@ def _numbered(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def task(exercise: Exercise) -> str:
+def exercise_markdown(exercise: Exercise) -> str:
     """Return what is asked, in Markdown."""
-    head = f"*{worth(exercise)}, {exercise.minutes} minutes, {exercise.kind}.*"
-    return f"## {exercise.title}\n\n{head}\n\n{plain(exercise.text, exercise.label)}"
+    head = f"*{points_text(exercise)}, {exercise.minutes} minutes, {exercise.kind}.*"
+    return f"## {exercise.title}\n\n{head}\n\n{plain_markdown(exercise.text, exercise.label)}"
 
 
-def worth(exercise: Exercise) -> str:
+def points_text(exercise: Exercise) -> str:
     """Say what an exercise is worth."""
     return f"{exercise.points} point{'s' if exercise.points > 1 else ''}"
 
 
-def notes(exercise: Exercise) -> str:
+def solution_notes(exercise: Exercise) -> str:
     """Return the solution in words, with what earns a point."""
-    text = plain(exercise.notes, exercise.label)
+    text = plain_markdown(exercise.notes, exercise.label)
     return (
         text
-        if MARKING in text
-        else f"{text}\n\n{MARKING} {WORDS['rubric'][exercise.kind]}"
+        if MARKING_HEADING in text
+        else f"{text}\n\n{MARKING_HEADING} {COURSE_TEXTS['rubric'][exercise.kind]}"
     )
 
 
-def solution(exercise: Exercise, begin: str, end: str) -> str:
+def marked_solution_code(exercise: Exercise, begin: str, end: str) -> str:
     """Return the solution, with marks around all that a student has to write."""
     code, asked = exercise.solution, exercise.functions()
     names = {function.name for function in asked}
@@ -225,10 +229,12 @@ def solution(exercise: Exercise, begin: str, end: str) -> str:
         if not isinstance(node, ast.Import | ast.ImportFrom)
         and getattr(node, "name", None) not in names
     ]
-    made = stub(exercise, BODY)
+    made = stub_code(exercise, BODY_PLACEHOLDER)
     for function in asked:
         written = "\n".join([begin, *beside, _body(code, function), end])
-        made = made.replace(f"    {BODY}\n", textwrap.indent(written, "    ") + "\n", 1)
+        made = made.replace(
+            f"    {BODY_PLACEHOLDER}\n", textwrap.indent(written, "    ") + "\n", 1
+        )
     return made.rstrip()
 
 

@@ -2,29 +2,33 @@
 
 import ast
 
-from book.tools.course.exercises import Exercise, fault, imports
+from book.tools.course.exercises import Exercise, exercise_error, import_code
 
-NOTHING = "return None"
-TO_WRITE = "raise NotImplementedError"
+EMPTY_BODY = "return None"
+STUB_BODY = "raise NotImplementedError"
 
 
-def try_out(exercise: Exercise) -> None:
+def check_exercise(exercise: Exercise) -> None:
     """Run an exercise's test on its solution, on its stub, and on a function that does nothing."""
     for kind in ("", "hidden "):
         test = exercise.hidden() if kind else exercise.test
-        failure = run(exercise.solution, test, exercise.label)
+        failure = solution_failure(exercise.solution, test, exercise.label)
         if failure is not None:
             said = f"{type(failure).__name__} {failure}"
-            raise fault("test", label=exercise.label, kind=kind, error=said)
+            raise exercise_error("test", label=exercise.label, kind=kind, error=said)
     if not isinstance(
-        run(stub(exercise), exercise.test, exercise.label), NotImplementedError
+        solution_failure(stub_code(exercise), exercise.test, exercise.label),
+        NotImplementedError,
     ):
-        raise fault("uncalled", label=exercise.label)
-    if run(stub(exercise, NOTHING), exercise.test, exercise.label) is None:
-        raise fault("idle", label=exercise.label)
+        raise exercise_error("uncalled", label=exercise.label)
+    if (
+        solution_failure(stub_code(exercise, EMPTY_BODY), exercise.test, exercise.label)
+        is None
+    ):
+        raise exercise_error("idle", label=exercise.label)
 
 
-def run(solution: str, test: str, label: str) -> Exception | None:
+def solution_failure(solution: str, test: str, label: str) -> Exception | None:
     """Run a solution and its test in names of their own; return what they raise."""
     from notebooks.kit.hidden_tests import (
         check,  # rendering pages needs no chapter's code
@@ -39,10 +43,10 @@ def run(solution: str, test: str, label: str) -> Exception | None:
     return None
 
 
-def stub(exercise: Exercise, body: str = TO_WRITE) -> str:
+def stub_code(exercise: Exercise, body: str = STUB_BODY) -> str:
     """Return what a student begins with: imports, signatures and docstrings of the solution."""
     functions = [_emptied(node, body, exercise.title) for node in exercise.functions()]
-    parts = [imports(ast.parse(exercise.solution).body), *functions]
+    parts = [import_code(ast.parse(exercise.solution).body), *functions]
     return "\n\n\n".join(part for part in parts if part) + "\n"
 
 

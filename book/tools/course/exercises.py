@@ -25,14 +25,22 @@ from sphinx_exercise.directive import ExerciseDirective, SolutionDirective
 
 from helpers import UserError
 
-KINDS = ("code", "on paper", "to be argued")
+EXERCISE_KINDS = ("code", "on paper", "to be argued")
 DIRECTIVES = {"{exercise}": ExerciseDirective, "{solution}": SolutionDirective}
-NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
-CHECKER = NOTEBOOKS / "kit" / "hidden_tests.py"
-DRAWN = NOTEBOOKS / "hidden" / "paper.yaml"  # a book without the course has none
-PAPER = yaml.safe_load(DRAWN.read_text(encoding="utf-8")) if DRAWN.is_file() else {}
-IN_WORDS = "*In words, 1 point:*"  # before the question in words of an exercise in code
-WORDS = tomllib.loads(
+NOTEBOOKS_FOLDER = Path(__file__).parents[3] / "notebooks"
+CHECKER_FILE = NOTEBOOKS_FOLDER / "kit" / "hidden_tests.py"
+PAPER_DRAWS_FILE = (
+    NOTEBOOKS_FOLDER / "hidden" / "paper.yaml"
+)  # a book without the course has none
+PAPER_EXERCISES = (
+    yaml.safe_load(PAPER_DRAWS_FILE.read_text(encoding="utf-8"))
+    if PAPER_DRAWS_FILE.is_file()
+    else {}
+)
+QUESTION_IN_WORDS_MARK = (
+    "*In words, 1 point:*"  # before the question in words of an exercise in code
+)
+COURSE_TEXTS = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )
 _HEAD = re.compile(
@@ -64,7 +72,7 @@ class Exercise:
     @property
     def words(self) -> str:
         """Return the question in words that follows the function; "" if there is none."""
-        return self.text.partition(IN_WORDS)[2].strip()
+        return self.text.partition(QUESTION_IN_WORDS_MARK)[2].strip()
 
     @property
     def points(self) -> int:
@@ -81,7 +89,7 @@ class Exercise:
         defined = [node for node in solution.body if isinstance(node, ast.FunctionDef)]
         functions = [node for node in defined if node.name in asked]
         if not functions:
-            raise fault("functions", label=self.label)
+            raise exercise_error("functions", label=self.label)
         return functions
 
     def parts(self) -> list[tuple[str, str, str]]:
@@ -113,12 +121,12 @@ class Exercise:
         )
 
 
-def fault(name: str, /, **told: object) -> UserError:
+def exercise_error(name: str, /, **told: object) -> UserError:
     """Return what is to be raised where an exercise does not keep a promise."""
-    return UserError(WORDS["faults"][name].format(**told))
+    return UserError(COURSE_TEXTS["faults"][name].format(**told))
 
 
-def read(path: Path) -> list[Exercise]:
+def read_exercises(path: Path) -> list[Exercise]:
     """Return the exercises of a chapter in order."""
     cells = nbformat.read(path, as_version=4).cells
     found = [
@@ -137,27 +145,27 @@ def read(path: Path) -> list[Exercise]:
     ]
 
 
-def drawn(exercise: Exercise, seed: int | None) -> Exercise:
+def exercise_with_draws(exercise: Exercise, seed: int | None) -> Exercise:
     """Return an exercise with the draws of a seed, and with other numbers if it is on paper."""
-    given = PAPER.get(exercise.label) if seed is not None else None
+    given = PAPER_EXERCISES.get(exercise.label) if seed is not None else None
     if given is None:
         return replace(exercise, seed=seed or 0)
     number = int(np.random.default_rng(seed).integers(1, len(given["draws"])))
-    return replace(exercise, seed=seed, **filled(exercise.label, number))
+    return replace(exercise, seed=seed, **paper_exercise_texts(exercise.label, number))
 
 
-def filled(label: str, number: int) -> dict[str, str]:
+def paper_exercise_texts(label: str, number: int) -> dict[str, str]:
     """Return text and notes of an exercise on paper with the numbers of one of its draws."""
     brackets = ("[%", "%]", "[[", "]]")
     environment = jinja2.Environment(*brackets, undefined=jinja2.StrictUndefined)
-    given = PAPER[label]
+    given = PAPER_EXERCISES[label]
     return {
         part: environment.from_string(given[part]).render(given["draws"][number])
         for part in ("text", "notes")
     }
 
 
-def install_cell(path: Path) -> str:
+def install_cell_code(path: Path) -> str:
     """Return the code of a chapter's cell that fetches the project where it is missing."""
     cells = nbformat.read(path, as_version=4).cells
     return next(
@@ -165,9 +173,9 @@ def install_cell(path: Path) -> str:
     )
 
 
-def checker() -> str:
+def checker_code() -> str:
     """Return the code of `check`, for notebooks that stand alone."""
-    code = CHECKER.read_text(encoding="utf-8")
+    code = CHECKER_FILE.read_text(encoding="utf-8")
     kept = ("TOLERANCE", "SHOWN", "check", "_shown", "agree")
     parts = []
     for node in ast.parse(code).body:
@@ -208,18 +216,18 @@ def _exercise(
     """Put an exercise and its solution together."""
     where = f'The exercise "{title}" of the chapter {chapter}'
     if not label:
-        raise fault("label", where=where)
+        raise exercise_error("label", where=where)
     if label not in solutions:
-        raise fault("solution", where=where, label=label)
+        raise exercise_error("solution", where=where, label=label)
     head = _HEAD.match(body)
     kind = (head[3] or "on paper") if head else ""
-    if kind not in KINDS:
-        raise fault("head", where=where, kinds=", ".join(KINDS))
-    text, tests = without_code(body[head.end() :])
-    notes, codes = without_code(solutions[label])
+    if kind not in EXERCISE_KINDS:
+        raise exercise_error("head", where=where, kinds=", ".join(EXERCISE_KINDS))
+    text, tests = text_and_code_blocks(body[head.end() :])
+    notes, codes = text_and_code_blocks(solutions[label])
     wanted, blocks = int(kind == "code"), {"tests": len(tests), "solutions": len(codes)}
     if set(blocks.values()) != {wanted}:
-        raise fault("blocks", where=where, kind=kind, wanted=wanted, **blocks)
+        raise exercise_error("blocks", where=where, kind=kind, wanted=wanted, **blocks)
     test, solution = "".join(tests), "".join(codes)
     level, minutes = int(head[1]), int(head[2])
     draw = _draw(drawn, label, chapter) if kind == "code" else ""
@@ -233,12 +241,12 @@ def _draw(drawn: str, label: str, chapter: str) -> str:
     body = _parsed(drawn, f"notebooks/hidden/{chapter}.py").body
     for node in body:
         if isinstance(node, ast.FunctionDef) and node.name == _name(label):
-            parts = [imports(body), ast.get_source_segment(drawn, node)]
+            parts = [import_code(body), ast.get_source_segment(drawn, node)]
             return "\n\n\n".join(part for part in parts if part) + "\n"
-    raise fault("draw", label=label, name=_name(label), chapter=chapter)
+    raise exercise_error("draw", label=label, name=_name(label), chapter=chapter)
 
 
-def imports(body: Iterable[ast.stmt]) -> str:
+def import_code(body: Iterable[ast.stmt]) -> str:
     """Return the imports among statements, as code."""
     found = (node for node in body if isinstance(node, ast.Import | ast.ImportFrom))
     return "\n".join(map(ast.unparse, found))
@@ -249,7 +257,7 @@ def _parsed(code: str, where: str) -> ast.Module:
     try:
         return ast.parse(code)
     except SyntaxError as error:
-        raise fault("python", where=where, error=error) from error
+        raise exercise_error("python", where=where, error=error) from error
 
 
 def _name(label: str) -> str:
@@ -257,11 +265,11 @@ def _name(label: str) -> str:
     return label.replace("-", "_")
 
 
-def without_code(markdown: str) -> tuple[str, list[str]]:
+def text_and_code_blocks(markdown: str) -> tuple[str, list[str]]:
     r"""Take the blocks of Python out of Markdown.
 
     >>> fence = "`" * 3
-    >>> without_code(f"Add.\n\n{fence}python\nassert f(1) == 2\n{fence}\nThat is all.")
+    >>> text_and_code_blocks(f"Add.\n\n{fence}python\nassert f(1) == 2\n{fence}\nThat is all.")
     ('Add.\n\nThat is all.', ['assert f(1) == 2\n'])
     """
     lines = markdown.split("\n")
@@ -273,10 +281,10 @@ def without_code(markdown: str) -> tuple[str, list[str]]:
     return "\n".join(lines).strip(), [token.content for token in blocks]
 
 
-def title_of(markdown: str) -> str:
+def first_heading(markdown: str) -> str:
     r"""Return the first heading of a text.
 
-    >>> title_of("(atlas)=\n# Models whose training text is known\n\nText.")
+    >>> first_heading("(atlas)=\n# Models whose training text is known\n\nText.")
     'Models whose training text is known'
     """
     tokens = iter(_MARKDOWN.parse(markdown))
@@ -285,20 +293,20 @@ def title_of(markdown: str) -> str:
     )
 
 
-def words(markdown: str) -> int:
+def count_words(markdown: str) -> int:
     r"""Count the words of a text, what is in fences left out.
 
-    >>> words("# Two words\n\n- and two\n")
+    >>> count_words("# Two words\n\n- and two\n")
     4
     """
     tokens = _MARKDOWN.parse(markdown)
     return sum(len(token.content.split()) for token in tokens if token.type == "inline")
 
 
-def plain(markdown: str, where: str) -> str:
+def plain_markdown(markdown: str, where: str) -> str:
     """Write Markdown for a notebook outside the book, where roles mean nothing.
 
-    >>> plain("Each {term}`frame`, as {ref}`said above <atlas>`.", "x")
+    >>> plain_markdown("Each {term}`frame`, as {ref}`said above <atlas>`.", "x")
     'Each frame, as said above.'
     """
     for token in _MARKDOWN.parse(markdown):
@@ -308,7 +316,7 @@ def plain(markdown: str, where: str) -> str:
             role, content = child.meta["name"], child.content
             title = re.fullmatch(r"(.+?)\s*<[^<>]+>", content, flags=re.DOTALL)
             if not title and role != "term":
-                raise fault("role", where=where, role=role)
+                raise exercise_error("role", where=where, role=role)
             markdown = markdown.replace(
                 f"{{{role}}}`{content}`", title[1] if title else content
             )

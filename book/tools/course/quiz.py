@@ -16,13 +16,18 @@ import yaml
 
 from book.tools.course import downloads
 
-FOLDER = Path(__file__).parent
-TOLERANCE = 0.005  # of a numerical answer
-NAMES = {"log2": math.log2, "factorial": math.factorial, "sum": sum, "abs": abs}
+TEMPLATES_FOLDER = Path(__file__).parent
+ANSWER_TOLERANCE = 0.005  # of a numerical answer
+FORMULA_FUNCTIONS = {
+    "log2": math.log2,
+    "factorial": math.factorial,
+    "sum": sum,
+    "abs": abs,
+}
 
 
 @dataclass(frozen=True)
-class Item:
+class QuizItem:
     """A question with its answer; a numerical one has no options."""
 
     id: str
@@ -49,7 +54,7 @@ class Item:
         return f"{float(self.answer) + self.tolerance:.6g}"
 
 
-def read(path: Path, seed: int | None = None) -> list[Item]:
+def read_quiz_items(path: Path, seed: int | None = None) -> list[QuizItem]:
     """Return the items of a chapter's quiz, with the numbers of the book or of a seed."""
     return [
         _item(seed=seed, **one)
@@ -65,35 +70,37 @@ def _item(
     draws: list[dict[str, float]] | None = None,
     value: str | float = 0,
     why: str = "",
-    tolerance: float = TOLERANCE,
+    tolerance: float = ANSWER_TOLERANCE,
     reads: bool = False,
-) -> Item:
+) -> QuizItem:
     """Draw the order of an item's options, or its numbers."""
     random = np.random.default_rng([zlib.crc32(id.encode()), seed or 0])
     if options:
         listed = [(str(text), reason) for text, reason in options.items()]
         answer, why = listed[0]
         shown = {listed[i][0]: listed[i][1] for i in random.permutation(len(listed))}
-        return Item(id, ask, why, shown, answer, 0.0, reads)
+        return QuizItem(id, ask, why, shown, answer, 0.0, reads)
     drawn = draws[0] if seed is None else draws[int(random.integers(1, len(draws)))]
-    found = eval(str(value), {"__builtins__": {}} | NAMES | drawn)
-    return Item(id, ask.format(**drawn), why, {}, f"{found:.6g}", tolerance, reads)
+    found = eval(str(value), {"__builtins__": {}} | FORMULA_FUNCTIONS | drawn)
+    return QuizItem(id, ask.format(**drawn), why, {}, f"{found:.6g}", tolerance, reads)
 
 
-def files(path: Path, title: str, seed: int | None = None) -> dict[str, bytes]:
+def quiz_files(path: Path, title: str, seed: int | None = None) -> dict[str, bytes]:
     """Return the files of a chapter's quiz, by name."""
-    items, name = read(path, seed), path.stem
+    items, name = read_quiz_items(path, seed), path.stem
     pages = {f"{name}.md": False, f"{name}-answers.md": True}
-    made = {file: markdown(items, title, told).encode() for file, told in pages.items()}
+    made = {
+        file: quiz_markdown(items, title, told).encode() for file, told in pages.items()
+    }
     made[f"{name}-moodle.xml"] = _template("moodle").quiz(items, title).encode()
     for version in ("qti12", "qti21"):
-        made[f"{name}-{version}.zip"] = downloads.zipped(
-            package(items, name, title, version)
+        made[f"{name}-{version}.zip"] = downloads.zip_bytes(
+            qti_package_files(items, name, title, version)
         )
     return made
 
 
-def markdown(items: list[Item], title: str, answers: bool) -> str:
+def quiz_markdown(items: list[QuizItem], title: str, answers: bool) -> str:
     """Return a quiz as a page."""
     parts = [f"# Quiz: {title}"]
     for number, item in enumerate(items, start=1):
@@ -110,7 +117,9 @@ def markdown(items: list[Item], title: str, answers: bool) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def package(items: list[Item], name: str, title: str, version: str) -> dict[str, bytes]:
+def qti_package_files(
+    items: list[QuizItem], name: str, title: str, version: str
+) -> dict[str, bytes]:
     """Return the files of a package: of QTI 1.2 (Canvas, ILIAS) or of 2.1 (OpenOlat, TAO)."""
     xml = _template(version)
     if version == "qti12":
@@ -126,7 +135,7 @@ def package(items: list[Item], name: str, title: str, version: str) -> dict[str,
 
 
 def _template(name: str) -> jinja2.environment.TemplateModule:
-    loader = jinja2.FileSystemLoader(FOLDER)
+    loader = jinja2.FileSystemLoader(TEMPLATES_FOLDER)
     environment = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

@@ -36,23 +36,25 @@ from nbformat import NotebookNode
 
 from book.tools import pdf, render
 from book.tools.course import exercises, quiz
-from book.tools.course.weeks import OUTLINES, TIMED
+from book.tools.course.weeks import OUTLINES_FOLDER, SPEAKER_NOTE_LINE
 from book.tools.jobs import TEMPLATES
 from helpers import UserError, runs
 from notebooks.kit import findings
 
-TEMPLATE = Path(__file__).with_name("slides.html.jinja")
-FOLDER = "slides"  # in the rendered book
-LECTURE = "What does it mean that a model knows something?"
-ASSETS = ("reveal", "mathjax")  # folders of the rendered book that a deck needs
-DISPLAY = {"display_mode": True}
-WIDE = 2.2  # times its height: a figure that takes the slide's width
-LINE = re.compile(r"\{(\w+)\} *(.*)")
-REFERENCE = re.compile(
+SLIDES_TEMPLATE = Path(__file__).with_name("slides.html.jinja")
+SLIDES_FOLDER = "slides"  # in the rendered book
+LECTURE_TITLE = "What does it mean that a model knows something?"
+ASSET_FOLDERS = ("reveal", "mathjax")  # folders of the rendered book that a deck needs
+DISPLAY_MATH_OPTIONS = {"display_mode": True}
+WIDE_FIGURE_RATIO = 2.2  # times its height: a figure that takes the slide's width
+DIRECTIVE_LINE = re.compile(r"\{(\w+)\} *(.*)")
+REFERENCE_ROLE = re.compile(
     r"\s*(?:\(\{(?:doc|ref|numref|eq)\}`[^`<]+`\)|\{cite:\w+\}`[^`]+`)"
 )
-FILLED = ("finding", "figure", "equation", "exercise", "quiz", "source")
-EQUATION = re.compile(r"```\{math\}\s*:label: (\S+)\s+(.*?)```", flags=re.DOTALL)
+SLIDE_DIRECTIVES = ("finding", "figure", "equation", "exercise", "quiz", "source")
+EQUATION_DIRECTIVE = re.compile(
+    r"```\{math\}\s*:label: (\S+)\s+(.*?)```", flags=re.DOTALL
+)
 
 
 @dataclass
@@ -67,7 +69,7 @@ class Slide:
     wide: bool = False  # the figure, which then stands above the words
 
 
-class Chapter:
+class ExecutedChapter:
     """A chapter as it was run: what outlines ask of it."""
 
     def __init__(
@@ -83,12 +85,12 @@ class Chapter:
     @cached_property
     def found(self) -> dict[str, findings.Finding]:
         """Return the findings of the run by claim."""
-        return {finding.claim: finding for finding in findings.load(self.run)}
+        return {finding.claim: finding for finding in findings.load_findings(self.run)}
 
     @cached_property
     def title(self) -> str:
         """Return the chapter's title."""
-        return exercises.title_of(self.markdown[0])
+        return exercises.first_heading(self.markdown[0])
 
     @property
     def question(self) -> str:
@@ -98,12 +100,12 @@ class Chapter:
 
     def plain(self, markdown: str) -> str:
         """Return Markdown of the chapter without citations and links to its other parts."""
-        return exercises.plain(REFERENCE.sub("", markdown), self.name)
+        return exercises.plain_markdown(REFERENCE_ROLE.sub("", markdown), self.name)
 
     @cached_property
     def made(self) -> dict[str, str]:
         """Return where the chapter's numbers come from, by heading."""
-        manifest = runs.manifest(self.run)
+        manifest = runs.load_manifest(self.run)
         model, data = manifest.get("model") or {}, manifest.get("dataset") or {}
         weights = model.get("weights_sha") or ""
         revision = model.get("revision") or (
@@ -144,7 +146,7 @@ class Chapter:
                 width, height = struct.unpack(
                     ">II", base64.b64decode(image[:32])[16:24]
                 )
-                slide.wide = width > WIDE * height
+                slide.wide = width > WIDE_FIGURE_RATIO * height
                 alt = html.escape(about.get("image", {}).get("alt", ""))
                 slide.figures.append(
                     f'<figure><img alt="{alt}" src="data:image/png;base64,{image}">'
@@ -157,14 +159,14 @@ class Chapter:
         labelled = {
             label: text
             for part in self.markdown
-            for label, text in EQUATION.findall(part)
+            for label, text in EQUATION_DIRECTIVE.findall(part)
         }
         for label in filter(labelled.get, words.split()):
-            yield f'<p class="equation">{_math(labelled[label].strip(), DISPLAY)}</p>'
+            yield f'<p class="equation">{_math(labelled[label].strip(), DISPLAY_MATH_OPTIONS)}</p>'
 
     def exercise(self, words: str, slide: Slide) -> Iterator[str]:
         """Yield an exercise."""
-        for one in exercises.read(TEMPLATES / f"{self.name}.ipynb"):
+        for one in exercises.read_exercises(TEMPLATES / f"{self.name}.ipynb"):
             if one.label == words:
                 if self.answers:
                     slide.notes.append(_html(self.plain(one.notes)))
@@ -172,7 +174,7 @@ class Chapter:
 
     def quiz(self, words: str, slide: Slide) -> Iterator[str]:
         """Yield a question for the room."""
-        for item in quiz.read(TEMPLATES / "quiz" / f"{self.name}.yaml"):
+        for item in quiz.read_quiz_items(TEMPLATES / "quiz" / f"{self.name}.yaml"):
             if item.id == words:
                 if self.answers:
                     slide.notes.append(_html(f"**Answer:** {item.answer}. {item.why}"))
@@ -187,19 +189,21 @@ class Chapter:
         yield f'<p class="source">{html.escape(words)}</p>'
 
 
-def deck(outline: str, chapter: Chapter, assets: str = "..") -> str:
+def deck_html(outline: str, chapter: ExecutedChapter, assets: str = "..") -> str:
     """Return the deck of a chapter as a page; `assets` is where the folders it needs are."""
     slides = [_slide(part, chapter) for part in _parts(outline)]
     return _page(slides, chapter, chapter.title, _html(chapter.question), assets)
 
 
-def lecture(chapters: dict[str, Chapter], assets: str = "..") -> str:
+def lecture_html(chapters: dict[str, ExecutedChapter], assets: str = "..") -> str:
     """Return the deck that takes slides of several chapters."""
     slides = []
-    listed = yaml.safe_load((OUTLINES / "lecture.yaml").read_text(encoding="utf-8"))
+    listed = yaml.safe_load(
+        (OUTLINES_FOLDER / "lecture.yaml").read_text(encoding="utf-8")
+    )
     for name, heading in (pair for one in listed for pair in one.items()):
         text = (
-            (OUTLINES / f"{name}.md").read_text(encoding="utf-8")
+            (OUTLINES_FOLDER / f"{name}.md").read_text(encoding="utf-8")
             if name in chapters
             else ""
         )
@@ -207,7 +211,7 @@ def lecture(chapters: dict[str, Chapter], assets: str = "..") -> str:
             part for part in _parts(text) if part.strip().startswith(f"## {heading}\n")
         ]
         slides += [_slide(part, chapters[name]) for part in parts]
-    return _page(slides, list(chapters.values())[-1], LECTURE, "", assets)
+    return _page(slides, list(chapters.values())[-1], LECTURE_TITLE, "", assets)
 
 
 def _parts(outline: str) -> list[str]:
@@ -215,77 +219,83 @@ def _parts(outline: str) -> list[str]:
 
 
 def _page(
-    slides: list[Slide], chapter: Chapter, title: str, question: str, assets: str
+    slides: list[Slide],
+    chapter: ExecutedChapter,
+    title: str,
+    question: str,
+    assets: str,
 ) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+    return environment.from_string(SLIDES_TEMPLATE.read_text(encoding="utf-8")).render(
         assets=assets,
         chapter=chapter,
         title=title,
         question=question,
         slides=[slide for slide in slides if slide.words or slide.figures],
         page=f"../chapters/{chapter.name}.html" if assets == ".." else "",
-        address=render.repository(),
+        address=render.repository_url(),
     )
 
 
-def placed(answers: bool = True) -> dict[str, Chapter]:
+def chapters_with_slides(answers: bool = True) -> dict[str, ExecutedChapter]:
     """Return the chapters that were placed in the book and have an outline, in its order."""
-    found, book = {}, render.BOOK / "chapters"
-    for name in render.chapters():
-        if (OUTLINES / f"{name}.md").is_file() and findings.load(book / name):
+    found, book = {}, render.BOOK_FOLDER / "chapters"
+    for name in render.chapter_names():
+        if (OUTLINES_FOLDER / f"{name}.md").is_file() and findings.load_findings(
+            book / name
+        ):
             notebook = nbformat.read(book / f"{name}.ipynb", as_version=4)
-            found[name] = Chapter(name, notebook, book / name, answers)
+            found[name] = ExecutedChapter(name, notebook, book / name, answers)
     return found
 
 
-def write(folder: Path, assets: str, answers: bool) -> list[Path]:
+def write_decks(folder: Path, assets: str, answers: bool) -> list[Path]:
     """Write the decks of the chapters that were placed in the book; return their files."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
-    made, chapters = {}, placed(answers)
+    made, chapters = {}, chapters_with_slides(answers)
     for name, chapter in chapters.items():
-        outline = (OUTLINES / f"{name}.md").read_text(encoding="utf-8")
-        made[folder / f"{name}.html"] = deck(outline, chapter, assets)
+        outline = (OUTLINES_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+        made[folder / f"{name}.html"] = deck_html(outline, chapter, assets)
     if chapters:
-        made[folder / "lecture.html"] = lecture(chapters, assets)
+        made[folder / "lecture.html"] = lecture_html(chapters, assets)
     for file, page in made.items():
         file.write_text(page, encoding="utf-8")
     return list(made)
 
 
-def make(folder: Path) -> str:
+def make_slides(folder: Path) -> str:
     """Write the decks as HTML, with all that they need beside them, and as PDF; say so."""
-    decks = write(folder, ".", answers=True)
+    decks = write_decks(folder, ".", answers=True)
     if not decks:
         return "No slides: the book holds no chapters yet, so run make book first."
-    for name in ASSETS:
+    for name in ASSET_FOLDERS:
         shutil.copytree(
-            render.BOOK / "_extra" / name, folder / name, dirs_exist_ok=True
+            render.BOOK_FOLDER / "_extra" / name, folder / name, dirs_exist_ok=True
         )
     try:
         for deck in decks:
-            pdf.print_slides(deck)
+            pdf.print_slides_as_pdf(deck)
     except UserError as error:
         return f"{folder}: {len(decks)} decks, not as PDF. {error}"
     return f"{folder}: {len(decks)} decks, as HTML and as PDF."
 
 
-def _slide(text: str, chapter: Chapter) -> Slide:
+def _slide(text: str, chapter: ExecutedChapter) -> Slide:
     """Fill in one slide of an outline."""
-    timed = TIMED.search(text)
+    timed = SPEAKER_NOTE_LINE.search(text)
     body, notes = (text[: timed.start()], text[timed.end() :]) if timed else (text, "")
     slide, waiting = Slide(optional=bool(timed and timed[2])), []
     for line in [*body.strip().split("\n"), ""]:
-        asked = LINE.fullmatch(line.strip())
+        asked = DIRECTIVE_LINE.fullmatch(line.strip())
         if line.startswith("## "):
             slide.heading = _html(line[3:]).removeprefix("<p>").removesuffix("</p>\n")
         elif asked:
-            if asked[1] not in FILLED:
+            if asked[1] not in SLIDE_DIRECTIVES:
                 raise UserError(
                     f"The slides of {chapter.name} ask for {{{asked[1]}}}: take one of "
-                    f"{', '.join(FILLED)}."
+                    f"{', '.join(SLIDE_DIRECTIVES)}."
                 )
             slide.words += _rendered(waiting)
             slide.words += getattr(chapter, asked[1])(asked[2], slide)

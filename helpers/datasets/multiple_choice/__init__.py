@@ -7,27 +7,35 @@ from pathlib import Path
 from helpers import UserError
 from helpers.datasets import catalogue, facts_without_questions
 from helpers.datasets.multiple_choice import benchmarks, from_facts, items
-from helpers.datasets.multiple_choice.from_facts import LESSONS, expected, lessons_of
+from helpers.datasets.multiple_choice.from_facts import (
+    LESSONS,
+    expected_class,
+    lesson_of_each_item,
+)
 from helpers.datasets.multiple_choice.items import Benchmark
-from helpers.datasets.registry import SOURCES, fetch, of_kind
+from helpers.datasets.registry import SOURCES, dataset_names_of_kind, fetch_dataset
 from helpers.io import files
 
 __all__ = [
-    "KNOWN",
+    "ALL_DATASET_NAMES",
     "LESSONS",
-    "NAMES",
+    "QUESTION_SET_NAMES",
     "Benchmark",
-    "expected",
-    "lessons_of",
-    "load",
-    "shape",
+    "expected_class",
+    "lesson_of_each_item",
+    "load_benchmark",
+    "dataset_kind",
 ]
 
-NAMES = of_kind("facts", "options")
-KNOWN = (*catalogue.NAMES, "seen_qa", *of_kind("options"))  # of any chapter
+QUESTION_SET_NAMES = dataset_names_of_kind("facts", "options")
+ALL_DATASET_NAMES = (
+    *catalogue.DATASET_NAMES,
+    "seen_qa",
+    *dataset_names_of_kind("options"),
+)  # of any chapter
 
 
-def load(
+def load_benchmark(
     name: str | Path,
     n: int | None = None,
     seed: int = 0,
@@ -38,39 +46,49 @@ def load(
 ) -> Benchmark:
     """Return a set of questions with options.
 
-    >>> found = load("atlas", n=3, relations=["P36"])
+    >>> found = load_benchmark("atlas", n=3, relations=["P36"])
     >>> found.items["options"].str.len().tolist(), found.kinds
     ([5, 5, 5], ('frames', 'order', 'demonstrations', 'options'))
     """
-    found = shape(name)
+    found = dataset_kind(name)
     if found == "facts":
-        return from_facts.load(str(name), n, seed, n_options, relations, model, only)
+        return from_facts.benchmark_from_facts(
+            str(name), n, seed, n_options, relations, model, only
+        )
     if found != "options":
         raise UserError(
             f"{name} holds facts without questions: name another set of questions."
         )
     path = (
-        fetch(str(name)) if str(name) in of_kind("options") else Path(name).expanduser()
+        fetch_dataset(str(name))
+        if str(name) in dataset_names_of_kind("options")
+        else Path(name).expanduser()
     )
     benchmark, named = _published(path)
-    with files.understood(name):
-        read = benchmarks.read(benchmark, named) if named else items.read_csv(path)
+    with files.reraise_as_malformed_file(name):
+        read = (
+            benchmarks.read_benchmark(benchmark, named)
+            if named
+            else items.read_question_csv(path)
+        )
     return read.sample(n, seed)
 
 
-def shape(name: str | Path) -> str:
+def dataset_kind(name: str | Path) -> str:
     """Return what a data set holds: "facts" with questions, "pairs" without, or "options".
 
-    >>> shape("atlas"), shape("nobel"), shape("fever")
+    >>> dataset_kind("atlas"), dataset_kind("nobel"), dataset_kind("fever")
     ('facts', 'pairs', 'options')
     """
     path = Path(name).expanduser()
-    if str(name) in KNOWN and str(name) in SOURCES:
+    if str(name) in ALL_DATASET_NAMES and str(name) in SOURCES:
         return SOURCES[str(name)].kind
-    if facts_without_questions.recognised(path):
+    if facts_without_questions.dataset_at_path(path):
         return "pairs"
     if not path.exists():
-        raise catalogue.absent(name, KNOWN, "a folder or a CSV file")
+        raise catalogue.missing_dataset_error(
+            name, ALL_DATASET_NAMES, "a folder or a CSV file"
+        )
     return (
         "options"
         if _published(path)[0] or path.suffix.casefold() == ".csv"
@@ -81,7 +99,7 @@ def shape(name: str | Path) -> str:
 def _published(path: Path) -> tuple[str, list[Path]]:
     """Return the benchmark whose published names some files have, and these; none for your own."""
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
-    for name in of_kind("options"):
+    for name in dataset_names_of_kind("options"):
         patterns = SOURCES[name].patterns
         if named := [
             p for p in paths if any(fnmatch(p.name, pattern) for pattern in patterns)

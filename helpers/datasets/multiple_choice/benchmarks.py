@@ -8,34 +8,50 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark, table, texts
-from helpers.datasets.registry import DATA, SOURCES
+from helpers.datasets.multiple_choice.items import (
+    ITEM_COLUMNS,
+    Benchmark,
+    item_table,
+    split_cell_into_texts,
+)
+from helpers.datasets.registry import DATA_FOLDER, SOURCES
 from helpers.io import files
-from helpers.io.user_cache import checksum
+from helpers.io.user_cache import checksum_of_files
 
 # FACTOR's texts before the sentences: short ones, as the multiplicity study asks; those
 # that the authors' own script reads (so spelt); and those spelt right.
-CONTEXTS = ("context", "turncated_prefixes", "truncated_prefixes")
-SENTENCES = ("completion", "contradiction_0", "contradiction_1", "contradiction_2")
-BEST = ("Category", "Question", "Best Answer", "Incorrect Answers")
-ANSWERS = ("correct_index", "cop")  # columns of Med-HALT
-FEVER, TRUE_FALSE = ("SUPPORTS", "REFUTES"), ("True", "False")
+CONTEXT_COLUMNS = ("context", "turncated_prefixes", "truncated_prefixes")
+SENTENCE_COLUMNS = (
+    "completion",
+    "contradiction_0",
+    "contradiction_1",
+    "contradiction_2",
+)
+BEST_ANSWER_COLUMNS = ("Category", "Question", "Best Answer", "Incorrect Answers")
+ANSWER_COLUMNS = ("correct_index", "cop")  # columns of Med-HALT
+FEVER_LABELS, TRUE_FALSE_LABELS = ("SUPPORTS", "REFUTES"), ("True", "False")
 
-SEVERAL = ("factor", "medhalt", "truefalse")  # whose files are asked together
+BENCHMARKS_OF_SEVERAL_FILES = (
+    "factor",
+    "medhalt",
+    "truefalse",
+)  # whose files are asked together
 
 Rows = list[dict[str, Any]]
 
 
-def read(name: str, paths: list[Path]) -> Benchmark:
+def read_benchmark(name: str, paths: list[Path]) -> Benchmark:
     """Read a benchmark from its files; a training set beside them is for demonstrations."""
     source = SOURCES[name]
     train = [path for path in paths if path.name.startswith("train")][:1]
     asked = [path for path in paths if path not in train] or train
-    if name not in SEVERAL:
+    if name not in BENCHMARKS_OF_SEVERAL_FILES:
         asked = sorted(asked, key=lambda path: path.suffix != ".json")[:1]
     items, many = _items(name, asked)
     if name == "truthfulqa":  # QA_PRIMER of its study's code, Apache-2.0
-        shown = pd.read_csv(DATA / "truthfulqa_primer.csv", keep_default_na=False)
+        shown = pd.read_csv(
+            DATA_FOLDER / "truthfulqa_primer.csv", keep_default_na=False
+        )
         rows = enumerate(zip(shown["question"], shown["answer"]))
         primer = [
             _item(f"primer-{n}", "", asked, [said], 0) for n, (asked, said) in rows
@@ -45,7 +61,9 @@ def read(name: str, paths: list[Path]) -> Benchmark:
         pool = (_items(name, train)[0] if train else items).assign(relation="")
     else:
         pool = items.head(0)
-    about = source.about(checksum(sorted({*asked, *train}))) | {"rows": str(many)}
+    about = source.about(checksum_of_files(sorted({*asked, *train}))) | {
+        "rows": str(many)
+    }
     return Benchmark(
         items, pool, source.style, source.variations, source.n_shots, about
     )
@@ -54,14 +72,14 @@ def read(name: str, paths: list[Path]) -> Benchmark:
 def _items(name: str, paths: list[Path]) -> tuple[pd.DataFrame, int]:
     """Return the items of some files, and the number of rows in these."""
     columns, items_of = READERS[name, paths[0].suffix]
-    found = {path: files.records(path, columns) for path in paths}
+    found = {path: files.read_records(path, columns) for path in paths}
     items = (item for path, rows in found.items() for item in items_of(path, rows))
     where = paths[0].parent if len(paths) > 1 else paths[0]
-    return table(items, where), sum(map(len, found.values()))
+    return item_table(items, where), sum(map(len, found.values()))
 
 
 def _item(*values: Any, where: str = "", **more: Any) -> dict[str, Any]:
-    return dict(zip(COLUMNS, values)) | more | {"where": where}
+    return dict(zip(ITEM_COLUMNS, values)) | more | {"where": where}
 
 
 def _mc1(_: Path, rows: Rows) -> Iterator[dict]:
@@ -87,15 +105,15 @@ def _best_and_incorrect(_: Path, rows: Rows) -> Iterator[dict]:
 
 def _continued(path: Path, rows: Rows) -> Iterator[dict]:
     """Yield FACTOR's texts: which of four sentences goes on with one; relations are the files."""
-    column = next((name for name in CONTEXTS if rows and name in rows[0]), None)
+    column = next((name for name in CONTEXT_COLUMNS if rows and name in rows[0]), None)
     if rows and column is None:
         raise UserError(
-            f"{path} lacks the text before the sentences: {' or '.join(CONTEXTS)}."
+            f"{path} lacks the text before the sentences: {' or '.join(CONTEXT_COLUMNS)}."
         )
     topic = path.name.partition("_factor")[0]
     for number, row in enumerate(rows):
-        options = [row[name].strip() for name in SENTENCES]
-        other = texts(row.get("paraphrases") or "")
+        options = [row[name].strip() for name in SENTENCE_COLUMNS]
+        other = split_cell_into_texts(row.get("paraphrases") or "")
         head = (f"{topic}-{number:04d}", topic, row[column].strip())
         yield _item(*head, options, 0, paraphrases=other, where=row["where"])
 
@@ -103,7 +121,7 @@ def _continued(path: Path, rows: Rows) -> Iterator[dict]:
 def _fake_questions(path: Path, rows: Rows) -> Iterator[dict]:
     """Yield Med-HALT's questions; a fake one, without a column for it, asks for "I do not know"."""
     for number, row in enumerate(rows):
-        told = files.literal(row["options"])
+        told = files.parse_python_literal(row["options"])
         if not isinstance(told, dict):
             raise UserError(
                 f"{row['where']}: `options` must be a dict such as {{'0': 'Yes', '1': 'No'}}."
@@ -111,9 +129,9 @@ def _fake_questions(path: Path, rows: Rows) -> Iterator[dict]:
         named = [(str(key), str(text).strip()) for key, text in told.items()]
         numbered = sorted((int(key), text) for key, text in named if key.isdecimal())
         options = [text for _, text in numbered if text]
-        column = next((name for name in ANSWERS if row.get(name)), None)
+        column = next((name for name in ANSWER_COLUMNS if row.get(name)), None)
         if column is None:
-            options, answer = unknown_last(options)
+            options, answer = options_with_unknown_last(options)
         else:
             answer = int(row[column]) if row[column].isdecimal() else -1
         if column is None and (answer < 0 or len(options) < 2):
@@ -126,10 +144,10 @@ def _fake_questions(path: Path, rows: Rows) -> Iterator[dict]:
         yield _item(*head, options, answer, where=row["where"])
 
 
-def unknown_last(options: list[str]) -> tuple[list[str], int]:
+def options_with_unknown_last(options: list[str]) -> tuple[list[str], int]:
     """Return the options with one "I do not know", at its last place, and that place or -1.
 
-    >>> unknown_last(["a", "I do not know.", "I Do Not Know"])
+    >>> options_with_unknown_last(["a", "I do not know.", "I Do Not Know"])
     (['a', 'I Do Not Know'], 1)
     """
     letters = [re.sub(r"[^a-z ]", "", text.casefold()).strip() for text in options]
@@ -145,7 +163,7 @@ def _five_options(_: Path, rows: Rows) -> Iterator[dict]:
     for number, one in enumerate(rows, 1):
         nested = isinstance(one["question"], dict)  # the original; the hub's is flat
         stem, about = ("stem", one["question"]) if nested else ("question", one)
-        files.need(about, ("choices", stem), one["where"])
+        files.check_keys(about, ("choices", stem), one["where"])
         choices = about["choices"]
         if nested:
             choices = {
@@ -160,14 +178,14 @@ def _five_options(_: Path, rows: Rows) -> Iterator[dict]:
 
 def _supported_or_refuted(_: Path, rows: Rows) -> Iterator[dict]:
     """Yield FEVER's claims, but for those with "not enough info"."""
-    told = [one for one in rows if one["label"] in FEVER]
+    told = [one for one in rows if one["label"] in FEVER_LABELS]
     for _number, claim, label, one in _judged(told, "claim"):
         yield _item(
             str(one["id"]),
             "",
             claim,
-            list(FEVER),
-            FEVER.index(label),
+            list(FEVER_LABELS),
+            FEVER_LABELS.index(label),
             where=one["where"],
         )
 
@@ -176,7 +194,7 @@ def _true_or_false(path: Path, rows: Rows) -> Iterator[dict]:
     """Yield the statements of True-False; relations are its topics."""
     topic = path.name.partition("_true_false")[0]
     for number, statement, label, row in _judged(rows, "statement"):
-        head = (f"{topic}-{number:05d}", topic, statement, list(TRUE_FALSE))
+        head = (f"{topic}-{number:05d}", topic, statement, list(TRUE_FALSE_LABELS))
         yield _item(*head, {"1": 0, "0": 1}.get(label, -1), where=row["where"])
 
 
@@ -198,8 +216,8 @@ READERS: dict[
     tuple[str, str], tuple[tuple[str, ...], Callable[[Path, Rows], Iterator[dict]]]
 ] = {
     ("truthfulqa", ".json"): (("question", "mc1_targets"), _mc1),
-    ("truthfulqa", ".csv"): (BEST, _best_and_incorrect),
-    ("factor", ".csv"): (SENTENCES, _continued),
+    ("truthfulqa", ".csv"): (BEST_ANSWER_COLUMNS, _best_and_incorrect),
+    ("factor", ".csv"): (SENTENCE_COLUMNS, _continued),
     ("medhalt", ".csv"): (("question", "options"), _fake_questions),
     ("commonsenseqa", ".jsonl"): (("question", "answerKey"), _five_options),
     ("fever", ".jsonl"): (("id", "claim", "label"), _supported_or_refuted),

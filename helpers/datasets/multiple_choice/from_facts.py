@@ -12,10 +12,10 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import catalogue, exposure
-from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark
+from helpers.datasets.multiple_choice.items import ITEM_COLUMNS, Benchmark
 
-KINDS = ("frames", "order", "demonstrations", "options")
-POOL = 40  # demonstrations a relation, from which variations draw
+VARIATION_KINDS = ("frames", "order", "demonstrations", "options")
+POOL_SIZE = 40  # demonstrations a relation, from which variations draw
 N_SHOTS = 6  # demonstrations a prompt
 # What a model read of a fact: how often it is stated, or that it is stated wrongly,
 # too.
@@ -23,7 +23,7 @@ LESSONS = ("never read", "read 1–4 times", "read 8–32 times", "read 64+ time
 LESSONS += ("stated both ways", "mostly stated wrongly")
 
 
-def load(
+def benchmark_from_facts(
     name: str,
     n: int | None = None,
     seed: int = 0,
@@ -45,7 +45,7 @@ def load(
         raise UserError(
             f"Fact {alone.iloc[0]} has no wrong objects to choose from: add some."
         )
-    known = training(model) if name == "atlas" else None
+    known = training_exposure_or_stand_in(model) if name == "atlas" else None
     groups = (
         pd.Series("", index=facts.index) if known is None else _groups(facts, known)
     )
@@ -54,12 +54,14 @@ def load(
     else:
         chosen = list(facts.index[facts["fact"].isin(only)])
     false = "" if known is None else facts["fact"].map(known["false_object"]).fillna("")
-    facts = facts.assign(false_object=false, question=catalogue.questions(name, facts))
+    facts = facts.assign(
+        false_object=false, question=catalogue.base_questions(name, facts)
+    )
     rest = facts.drop(index=chosen)
     rest = rest[rest["false_object"] == ""] if len(chosen) < len(facts) else facts
     items = _items(facts.loc[sorted(chosen)], n_options, seed)
     pool = _items(_pool(facts, rest, seed), n_options, seed)
-    notes = catalogue.notes(name, relations)
+    notes = catalogue.notes_on_facts(name, relations)
     fewest, most = items["options"].str.len().agg(["min", "max"])
     if fewest < n_options:
         number = str(most) if fewest == most else f"{fewest} to {most}"
@@ -67,21 +69,30 @@ def load(
             f"Questions have {number} options, not {n_options}: facts list no more."
         )
     return Benchmark(
-        items, pool, "line", KINDS, N_SHOTS, catalogue.source(name), tuple(notes)
+        items,
+        pool,
+        "line",
+        VARIATION_KINDS,
+        N_SHOTS,
+        catalogue.source_record(name),
+        tuple(notes),
     )
 
 
-def training(model: str) -> pd.DataFrame | None:
+def training_exposure_or_stand_in(model: str) -> pd.DataFrame | None:
     """Return what a bundled model read of each fact; for others, what the first bundled one did."""
     names = [
         model,
-        *sorted(path.parent.name for path in exposure.WEIGHTS.glob("*/exposures.csv")),
+        *sorted(
+            path.parent.name
+            for path in exposure.BUNDLED_MODELS_FOLDER.glob("*/exposures.csv")
+        ),
     ]
-    found = (exposure.training(name) for name in names if name)
+    found = (exposure.training_exposure(name) for name in names if name)
     return next((table for table in found if table is not None), None)
 
 
-def lessons(known: pd.DataFrame) -> pd.Series:
+def lesson_of_each_fact(known: pd.DataFrame) -> pd.Series:
     """Name what a model read of each fact."""
     shown, false = known["exposures"], known["false_exposures"]
     names = np.select(
@@ -98,17 +109,17 @@ def lessons(known: pd.DataFrame) -> pd.Series:
     return pd.Series(names, index=known.index)
 
 
-def expected(lesson: pd.Series) -> pd.Series:
+def expected_class(lesson: pd.Series) -> pd.Series:
     """Return the class that each lesson should lead to; "" where nothing firm can be said."""
     due = ("randomness", "", "factuality", "factuality", "", "error")
     return lesson.map(dict(zip(LESSONS, due, strict=True))).fillna("")
 
 
-def lessons_of(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:
+def lesson_of_each_item(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:
     """Return the lesson of each item, indexed by item; "" where nothing is known."""
     if known is None:
         return pd.Series("", index=pd.Index(items["item"]))
-    return lessons(known).reindex(items["item"]).fillna("")
+    return lesson_of_each_fact(known).reindex(items["item"]).fillna("")
 
 
 def _groups(facts: pd.DataFrame, known: pd.DataFrame) -> pd.Series:
@@ -154,7 +165,7 @@ def _pool(facts: pd.DataFrame, rest: pd.DataFrame, seed: int) -> pd.DataFrame:
         if len(rest)
         else rest
     )
-    pool = pool.groupby("relation", sort=False).head(POOL)
+    pool = pool.groupby("relation", sort=False).head(POOL_SIZE)
     size = pool.groupby("relation")["fact"].transform("size")
     pool = pool[
         size >= N_SHOTS + (len(rest) == len(facts))
@@ -162,7 +173,9 @@ def _pool(facts: pd.DataFrame, rest: pd.DataFrame, seed: int) -> pd.DataFrame:
     if set(pool["relation"]) == set(facts["relation"]):
         return pool
     every = (
-        facts[facts["false_object"] == ""].sample(frac=1, random_state=seed).head(POOL)
+        facts[facts["false_object"] == ""]
+        .sample(frac=1, random_state=seed)
+        .head(POOL_SIZE)
     )
     return pd.concat([pool, every.assign(relation="")])
 
@@ -177,4 +190,6 @@ def _items(facts: pd.DataFrame, n_options: int, seed: int) -> pd.DataFrame:
         options = [options[place] for place in random.permutation(len(options))]
         answer = options.index(fact["object"])
         rows.append(fact | {"item": fact["fact"], "options": options, "answer": answer})
-    return pd.DataFrame(rows, columns=[*COLUMNS, "subject", "object", "false_object"])
+    return pd.DataFrame(
+        rows, columns=[*ITEM_COLUMNS, "subject", "object", "false_object"]
+    )

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.registry import unpublished
+from helpers.datasets.registry import record_of_own_files
 from helpers.io import files
-from helpers.io.user_cache import checksum
+from helpers.io.user_cache import checksum_of_files
 
-COLUMNS = ("item", "relation", "question", "options", "answer")
-OWN = ("question", "options", "answer")
+ITEM_COLUMNS = ("item", "relation", "question", "options", "answer")
+CSV_COLUMNS = ("question", "options", "answer")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Benchmark:
     ``question``, ``options`` (list of texts) and ``answer`` (number of the correct one,
     from 0), perhaps ``paraphrases``, or the facts' own columns. `pool` holds
     demonstrations in the same columns; one whose relation is not "" serves that alone.
-    `style` is one of `helpers.prompts.prompt_texts.STYLES`, `kinds` are the variations that
+    `style` is one of `helpers.prompts.prompt_texts.QUESTION_STYLES`, `kinds` are the variations that
     can be made, the study's own first, and `n_shots` its number of demonstrations.
     `about` and `notes` are for a run's manifest and its reader.
     """
@@ -57,7 +57,7 @@ class Benchmark:
         )
 
 
-def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
+def item_table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
     """Return items as a table, each checked: two options or more, and a correct one among them."""
     rows = list(rows)
     if not rows:
@@ -86,10 +86,11 @@ def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
     return pd.DataFrame(rows).drop(columns="where", errors="ignore")
 
 
-def read_csv(path: Path) -> Benchmark:
+def read_question_csv(path: Path) -> Benchmark:
     """Read your own questions; demonstrations are the other questions of the file."""
-    items = table(
-        [_row(n, row) for n, row in enumerate(files.csv_rows(path, OWN))], path
+    items = item_table(
+        [_row(n, row) for n, row in enumerate(files.read_csv_rows(path, CSV_COLUMNS))],
+        path,
     )
     kinds = ("demonstrations", "order", "options")
     if "paraphrases" in items and items["paraphrases"].map(len).min() > 0:
@@ -101,14 +102,14 @@ def read_csv(path: Path) -> Benchmark:
         notes = (
             f'Questions that {path.name} repeats: {again.sum()}, such as "{first}".',
         )
-    about = unpublished(path.stem, path, checksum([path]))
+    about = record_of_own_files(path.stem, path, checksum_of_files([path]))
     return Benchmark(
         items, items.assign(relation=""), "question", kinds, 6, about, notes
     )
 
 
 def _row(number: int, row: dict[str, str]) -> dict:
-    options = texts(row["options"])
+    options = split_cell_into_texts(row["options"])
     answer = row["answer"].strip()
     plain = [text.casefold() for text in options]
     if double := next(
@@ -121,13 +122,15 @@ def _row(number: int, row: dict[str, str]) -> dict:
     if place < 0 and answer.isdecimal() and int(answer) < len(options):
         place = int(answer)
     name, topic = row.get("item") or f"row-{number:04d}", row.get("relation") or ""
-    values = dict(zip(COLUMNS, (name, topic, row["question"].strip(), options, place)))
+    values = dict(
+        zip(ITEM_COLUMNS, (name, topic, row["question"].strip(), options, place))
+    )
     if "paraphrases" in row:
-        values["paraphrases"] = texts(row["paraphrases"] or "")
+        values["paraphrases"] = split_cell_into_texts(row["paraphrases"] or "")
     return values | {"where": row["where"]}
 
 
-def texts(cell: str) -> list[str]:
+def split_cell_into_texts(cell: str) -> list[str]:
     """Take a cell apart: a JSON list, or texts parted by "|"."""
     if cell.lstrip().startswith("["):
         with contextlib.suppress(

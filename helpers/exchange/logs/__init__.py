@@ -11,16 +11,16 @@ from helpers.exchange.logs import every_eval_ever, inspect_ai, lighteval, lm_eva
 from helpers.exchange.logs.log import Joined, Log, Record
 from helpers.io import files
 
-RULES = tuple(lm_eval.METRICS)
-COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
+LOG_RULES = tuple(lm_eval.METRIC_OF_RULE)
+LOG_COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 
 
-@files.understood("One of the logs")
-def read(paths: Sequence[str | Path], rule: str = "sum") -> Joined:
+@files.reraise_as_malformed_file("One of the logs")
+def read_logs(paths: Sequence[str | Path], rule: str = "sum") -> Joined:
     """Read several logs of one task, each with other prompts, as one table of choices.
 
     The first is the default prompt. By `rule` log-likelihoods choose an option
-    (`lm_eval.METRICS`), in a tie the first. `item` is the document's hash, `right` the
+    (`lm_eval.METRIC_OF_RULE`), in a tie the first. `item` is the document's hash, `right` the
     log's own mark where answers are texts (`option` and `answer` are -1 then);
     the notes say what is left out.
     """
@@ -45,13 +45,13 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> Joined:
             rows.append(
                 {"item": item, "relation": logs[0].task, "variation": variation} | row
             )
-    return _table(rows, COLUMNS, logs, notes)
+    return _table(rows, LOG_COLUMNS, logs, notes)
 
 
-@files.understood("One of the logs")
-def repeated(paths: Sequence[str | Path]) -> Joined:
+@files.reraise_as_malformed_file("One of the logs")
+def read_repeated_answers(paths: Sequence[str | Path]) -> Joined:
     """Read all answers to a prompt a document: `text`, its mark, and the others as `repeats`."""
-    logs, shared, notes = _joined(paths, RULES[0], repeats=True)
+    logs, shared, notes = _joined(paths, LOG_RULES[0], repeats=True)
     said = [
         tuple((log.rows[i]["text"], *log.rows[i]["repeats"]) for i in shared)
         for log in logs
@@ -83,7 +83,7 @@ def repeated(paths: Sequence[str | Path]) -> Joined:
             "(and no filter that changes them) in lm-evaluation-harness or epochs in Inspect, or "
             "give several runs of one prompt."
         )
-    return _table(rows, [*COLUMNS[:2], *COLUMNS[5:], "repeats"], logs, notes)
+    return _table(rows, [*LOG_COLUMNS[:2], *LOG_COLUMNS[5:], "repeats"], logs, notes)
 
 
 def _table(
@@ -97,9 +97,9 @@ def _joined(
     paths: Sequence[str | Path], rule: str, repeats: bool = False
 ) -> tuple[list[Log], list[str], list[str]]:
     """Return logs that belong together, the documents that all of them hold, and notes."""
-    if rule not in RULES:
+    if rule not in LOG_RULES:
         raise UserError(
-            f"A log holds sums of log-probabilities, not tokens: rule is {' or '.join(RULES)}, "
+            f"A log holds sums of log-probabilities, not tokens: rule is {' or '.join(LOG_RULES)}, "
             f"not {rule!r}."
         )
     paths = [Path(path) for path in paths]
@@ -107,7 +107,7 @@ def _joined(
         raise UserError("A log is named twice: name each file once.")
     logs = []
     for path in paths:
-        with files.understood(path):
+        with files.reraise_as_malformed_file(path):
             logs += _logs(path, rule, repeats)
     if not logs:
         raise UserError("No log is named: name its file.")
@@ -129,20 +129,20 @@ def _joined(
 def _logs(path: Path, rule: str, repeats: bool) -> list[Log]:
     """Read a file of any tool: one log, or one of each variation that it tells apart."""
     if path.suffix in (".eval", ".json"):
-        return [inspect_ai.read(path, repeats)]
+        return [inspect_ai.read_inspect_log(path, repeats)]
     if path.suffix == ".parquet":
-        return [lighteval.read(path, rule, repeats)]
+        return [lighteval.read_lighteval_log(path, rule, repeats)]
     if path.suffix != ".jsonl":
         raise UserError(
             f"{path} is no log that can be read: give samples_*.jsonl of lm-evaluation-harness or "
             "Every Eval Ever, .eval of Inspect or details_*.parquet of lighteval."
         )
-    lines = files.json_lines(path)
+    lines = files.read_json_lines(path)
     if not lines:
         raise UserError(f"{path} is empty: give a file that its tool has finished.")
     if "evaluation_id" in lines[0]:
-        return every_eval_ever.read(path, lines, repeats)
-    return [lm_eval.read(path, lines, rule, repeats)]
+        return every_eval_ever.read_every_eval_ever_logs(path, lines, repeats)
+    return [lm_eval.read_lm_eval_log(path, lines, rule, repeats)]
 
 
 def _alike(logs: list[Log]) -> list[str]:

@@ -5,15 +5,19 @@ from pathlib import Path
 
 from helpers import UserError
 from helpers.exchange.logs import inspect_ai
-from helpers.exchange.logs.formats import FORMATS, take
+from helpers.exchange.logs.formats import EXCHANGE_FORMATS, flat_record
 from helpers.exchange.logs.log import Log, Record
 
-PATHS = FORMATS["every_eval_ever"]["answer"]
+ANSWER_PATHS = EXCHANGE_FORMATS["every_eval_ever"]["answer"]
 
 
-def read(path: Path, lines: list[Record], repeats: bool) -> list[Log]:
+def read_every_eval_ever_logs(
+    path: Path, lines: list[Record], repeats: bool
+) -> list[Log]:
     """Read a log of each variation of the prompt in a file, the first metric's lines alone."""
-    rows = [take(PATHS, line) | {"where": line["where"]} for line in lines]
+    rows = [
+        flat_record(ANSWER_PATHS, line) | {"where": line["where"]} for line in lines
+    ]
     for row in rows:
         needed = ("model", "task", "item", "target", "right")
         absent = [name for name in needed if row[name] is None]
@@ -38,7 +42,9 @@ def read(path: Path, lines: list[Record], repeats: bool) -> list[Log]:
             seen[row["item"]] += 1
             samples.append(_sample(row, seen[row["item"]]))
         about = {"task": part[0]["task"], "model": part[0]["model"]}
-        logs.append(inspect_ai.log(path, "Every Eval Ever", about, samples, repeats))
+        logs.append(
+            inspect_ai.log_of_samples(path, "Every Eval Ever", about, samples, repeats)
+        )
     return logs
 
 

@@ -5,10 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-FORMATS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+EXCHANGE_FORMATS = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
 
 
-def put(paths: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
+def nested_record(
+    paths: Mapping[str, str], values: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return values nested as a format has them; those that are None or not given are left out."""
     found: dict[str, Any] = {}
     for path, name in paths.items():
@@ -22,7 +26,7 @@ def put(paths: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def take(paths: Mapping[str, str], record: Mapping[str, Any]) -> dict[str, Any]:
+def flat_record(paths: Mapping[str, str], record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a format's record by our names, None where it has nothing."""
     found = {}
     for path, name in paths.items():

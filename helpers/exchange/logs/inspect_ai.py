@@ -6,19 +6,28 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError
-from helpers.exchange.logs.log import NO_OPTION, Answer, Log, Record, gathered, mark
+from helpers.exchange.logs.log import (
+    NO_OPTION,
+    Log,
+    LoggedAnswer,
+    Record,
+    log_of_answers,
+    parse_mark,
+)
 from helpers.io import files
 
 
-def read(path: Path, repeats: bool) -> Log:
+def read_inspect_log(path: Path, repeats: bool) -> Log:
     """Read a log, an archive of JSON files or one such file; of the first epoch, or of all."""
     if path.suffix != ".eval":
         said = files.parse_json(files.read_text(path), path)
         if not isinstance(said, dict):
             raise UserError(f"{path} is no log of Inspect.")
-        files.need(said, ("eval", "samples"), str(path))
-        return log(path, "Inspect", said["eval"], said["samples"], repeats)
-    members = files.unpacked(path, r"header\.json$|_journal/start\.json$|samples/")
+        files.check_keys(said, ("eval", "samples"), str(path))
+        return log_of_samples(path, "Inspect", said["eval"], said["samples"], repeats)
+    members = files.read_zip_texts(
+        path, r"header\.json$|_journal/start\.json$|samples/"
+    )
     parsed = {
         name: files.parse_json(text, f"{path}, {name}")
         for name, text in members.items()
@@ -29,10 +38,12 @@ def read(path: Path, repeats: bool) -> Log:
     ]
     if not heads:
         raise UserError(f"{path} is no log of Inspect, or is damaged.")
-    return log(path, "Inspect", heads[0]["eval"], list(parsed.values()), repeats)
+    return log_of_samples(
+        path, "Inspect", heads[0]["eval"], list(parsed.values()), repeats
+    )
 
 
-def log(
+def log_of_samples(
     path: Path, tool: str, about: Record, samples: list[Record], repeats: bool
 ) -> Log:
     """Return samples as a log."""
@@ -46,10 +57,10 @@ def log(
     model = "@".join(
         [about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))]
     )
-    return gathered((path, tool, about["task"], model), answers, repeats)
+    return log_of_answers((path, tool, about["task"], model), answers, repeats)
 
 
-def _answered(sample: Record, path: str) -> Answer:
+def _answered(sample: Record, path: str) -> LoggedAnswer:
     """Return a sample's hash, epoch and answer; Inspect has no hash of documents, but an id."""
     epoch = sample["epoch"]
     where = f"{path}, sample {sample['id']}{f' of epoch {epoch}' * (epoch > 1)}"
@@ -64,7 +75,7 @@ def _answered(sample: Record, path: str) -> Answer:
         "options": options,
         "target": target,
     }
-    row["right"] = mark(score["value"], scorer, where)
+    row["right"] = parse_mark(score["value"], scorer, where)
     if not options:
         said = score.get("answer")
         row["text"] = (

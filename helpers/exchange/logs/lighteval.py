@@ -6,17 +6,18 @@ from pathlib import Path
 
 from helpers import UserError
 from helpers.exchange.logs import lm_eval
-from helpers.exchange.logs.formats import FORMATS, take
+from helpers.exchange.logs.formats import EXCHANGE_FORMATS, flat_record
 from helpers.exchange.logs.log import Log, Record
 from helpers.io import files
 
-PATHS = FORMATS["lighteval"]["answer"]
+ANSWER_PATHS = EXCHANGE_FORMATS["lighteval"]["answer"]
 
 
-def read(path: Path, rule: str, repeats: bool) -> Log:
+def read_lighteval_log(path: Path, rule: str, repeats: bool) -> Log:
     """Read details; the folder above the run's is the model, as lighteval lays them."""
     rows = [
-        take(PATHS, each) | {"where": each["where"]} for each in files.records(path)
+        flat_record(ANSWER_PATHS, each) | {"where": each["where"]}
+        for each in files.read_records(path)
     ]
     if not rows or any(row["answer"] is None or not row["prompt"] for row in rows):
         raise UserError(f"{path} is no file of details that lighteval has finished.")
@@ -28,7 +29,7 @@ def read(path: Path, rule: str, repeats: bool) -> Log:
         else ""
     )
     lines = [_line(row) for row in rows]
-    return lm_eval.log((path, "lighteval", task, model), lines, rule, repeats)
+    return lm_eval.log_of_lines((path, "lighteval", task, model), lines, rule, repeats)
 
 
 def _line(row: Record) -> Record:

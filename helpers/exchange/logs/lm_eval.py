@@ -7,27 +7,31 @@ from typing import Any
 import numpy as np
 
 from helpers import UserError
-from helpers.exchange.logs.log import Log, Origin, Record, gathered, mark
+from helpers.exchange.logs.log import Log, LogOrigin, Record, log_of_answers, parse_mark
 from helpers.io import files
 
-NEEDED = ("doc_hash", "target", "arguments", "resps", "filtered_resps")
+NEEDED_KEYS = ("doc_hash", "target", "arguments", "resps", "filtered_resps")
 # How log-likelihoods choose an option, and the metric of lm-eval that chooses so.
-METRICS = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
+METRIC_OF_RULE = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
 
 
-def read(path: Path, lines: list[Record], rule: str, repeats: bool) -> Log:
+def read_lm_eval_log(path: Path, lines: list[Record], rule: str, repeats: bool) -> Log:
     """Read the lines of a log."""
     for line in lines:
-        files.need(line, NEEDED, line["where"])
-    return log((path, "lm-evaluation-harness", *_named(path)), lines, rule, repeats)
+        files.check_keys(line, NEEDED_KEYS, line["where"])
+    return log_of_lines(
+        (path, "lm-evaluation-harness", *_named(path)), lines, rule, repeats
+    )
 
 
-def log(origin: Origin, lines: list[Record], rule: str, repeats: bool) -> Log:
+def log_of_lines(
+    origin: LogOrigin, lines: list[Record], rule: str, repeats: bool
+) -> Log:
     """Return lines as a log; of several answers to a prompt the marked one counts, or all do."""
     filters = list(dict.fromkeys(line.get("filter", "none") for line in lines))
     lines = [line for line in lines if line.get("filter", "none") == filters[0]]
     rows = [(line["doc_hash"], 1, _answered(line, rule)) for line in lines]
-    found, name = gathered(origin, rows, repeats), origin[0].name
+    found, name = log_of_answers(origin, rows, repeats), origin[0].name
     if len(filters) > 1:
         found.notes.append(
             f"{name} has answers by the filters {', '.join(filters)}: the first."
@@ -96,7 +100,7 @@ def _chosen(line: Record, rule: str) -> Record:
             f"{line['where']} has {metric} {line[metric]:g}, against its scores and its target "
             f"{str(line['target'])[:40]!r}: the log does not say clearly which option is correct."
         )
-    chosen = scores[METRICS[rule]]
+    chosen = scores[METRIC_OF_RULE[rule]]
     option = int(np.argmax(chosen))
     return {
         "prompt": prompts.pop(),
@@ -138,7 +142,7 @@ def _generated(line: Record) -> Record:
         "options": [],
         "target": str(line["target"]),
         "text": said,
-        "right": mark(line.get(metric), metric, line["where"]),
+        "right": parse_mark(line.get(metric), metric, line["where"]),
         "repeats": [(text, None) for text in others],
     }
 

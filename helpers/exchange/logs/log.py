@@ -11,14 +11,14 @@ import pandas as pd
 from helpers import UserError
 
 NO_OPTION = "(no option)"
-NOTES = {  # on how many answers of a log
+NOTE_TEXTS = {  # on how many answers of a log
     "later": "answers of later epochs: the first epoch counts",
     "failed": "samples without a score",
     "twice": "documents once more: the first counts",
     "tied": "documents with equal scores at the top: the first option counts",
     "none": "answers that name no option; they count as wrong",
 }
-MARKS = {
+MARK_VALUES = {
     "C": True,
     "I": False,
     "N": False,
@@ -30,8 +30,10 @@ MARKS = {
 
 
 Record = dict[str, Any]  # by names
-Origin = tuple[Path, str, str, str]  # file, tool, task, model
-Answer = tuple[str, int, Record | None]  # document, epoch, row; no row without a mark
+LogOrigin = tuple[Path, str, str, str]  # file, tool, task, model
+LoggedAnswer = tuple[
+    str, int, Record | None
+]  # document, epoch, row; no row without a mark
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ class Joined(NamedTuple):
     n_prompts: int = 0
 
 
-def gathered(origin: Origin, answers: Iterable[Answer], repeats: bool) -> Log:
+def log_of_answers(
+    origin: LogOrigin, answers: Iterable[LoggedAnswer], repeats: bool
+) -> Log:
     """Return answers as a log: the first to a document counts."""
     path, tool, task, model = origin
     rows: dict[str, Record] = {}
@@ -97,19 +101,19 @@ def gathered(origin: Origin, answers: Iterable[Answer], repeats: bool) -> Log:
         )
     notes = [
         f"{path.name} has {found[key]} {said}."
-        for key, said in NOTES.items()
+        for key, said in NOTE_TEXTS.items()
         if found[key]
     ]
     return Log(path, tool, *kinds, task, model, rows, notes)
 
 
-def mark(value: Any, metric: str, where: str) -> bool:
+def parse_mark(value: Any, metric: str, where: str) -> bool:
     """Return a mark as right or wrong; refuse one in between."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if str(value) not in MARKS:
+    if str(value) not in MARK_VALUES:
         raise UserError(
             f"{where} has {value} for {metric or 'a metric'}, neither right nor wrong: use a "
             "metric such as exact_match."
         )
-    return MARKS[str(value)]
+    return MARK_VALUES[str(value)]

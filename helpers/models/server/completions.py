@@ -19,32 +19,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.models.model_checks import ROUNDED
-from helpers.models.server.session import Unusable
+from helpers.models.model_checks import LARGEST_ROUNDING
+from helpers.models.server.session import UnusableContent
 
-PATH = "/v1/completions"
-WAYS = ("nodes", "prompt_logprobs", "echo")
+COMPLETIONS_PATH = "/v1/completions"
+SCORING_WAYS = ("nodes", "prompt_logprobs", "echo")
 # vLLM's bound on the tokens named in one request.
-NAMED = 128
+MOST_NAMED_TOKENS = 128
 # Greedy, and nothing that bends probabilities, whatever the server's defaults are.
-PLAIN = {"temperature": 0.0, "top_p": 1.0, "presence_penalty": 0.0}
-PLAIN |= {"frequency_penalty": 0.0, "seed": 0}
+GREEDY_SETTINGS = {"temperature": 0.0, "top_p": 1.0, "presence_penalty": 0.0}
+GREEDY_SETTINGS |= {"frequency_penalty": 0.0, "seed": 0}
 # The same for what only some servers know, and tokens named by their ids; others pass
 # over it or refuse it.
-NAMES = {"return_token_ids": True, "return_tokens_as_token_ids": True}
-EXTRAS = {
+TOKEN_ID_SETTINGS = {"return_token_ids": True, "return_tokens_as_token_ids": True}
+EXTRA_SETTINGS = {
     "repetition_penalty": 1.0,
     "min_p": 0.0,
     "top_k": 0,
     "add_special_tokens": False,
-    **NAMES,
+    **TOKEN_ID_SETTINGS,
 }
-Ids, Settings = Sequence[int], dict[str, Any]
-Reader = Callable[[Any], Any]
+Ids, RequestSettings = Sequence[int], dict[str, Any]
+AnswerReader = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Step:
+class GeneratedToken:
     """One generated token: its name, its log-probability, and those of the tokens asked for."""
 
     name: str
@@ -52,7 +52,9 @@ class Step:
     others: dict[str, float]
 
 
-def node(settings: Settings, ids: Ids, children: Ids) -> tuple[dict[str, Any], Reader]:
+def next_tokens_request(
+    settings: RequestSettings, ids: Ids, children: Ids
+) -> tuple[dict[str, Any], AnswerReader]:
     """Return the request for what may follow a beginning, and the reader of its answer."""
     body = {**settings, "prompt": list(ids), "max_tokens": 1}
     # The number of tokens stands for what servers send that do not know named tokens.
@@ -62,20 +64,22 @@ def node(settings: Settings, ids: Ids, children: Ids) -> tuple[dict[str, Any], R
         choice = _choice(content, len(ids))
         found = _field(_field(choice, "logprobs"), "top_logprobs")
         if not found or not isinstance(found[0], dict):
-            raise Unusable("no log-probabilities")
+            raise UnusableContent("no log-probabilities")
         return {child: _number(found[0], f"token_id:{child}") for child in children}
 
     return body, read
 
 
-def prompt_logprobs(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
+def prompt_logprobs_request(
+    settings: RequestSettings, ids: Ids
+) -> tuple[dict[str, Any], AnswerReader]:
     """Return the request for all tokens of a text, as vLLM answers it, and its reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}
 
     def read(content: Any) -> list[float]:
         found = _field(_choice(content, len(ids)), "prompt_logprobs")
         if len(found) != len(ids):
-            raise Unusable(
+            raise UnusableContent(
                 f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent"
             )
         named = [_field(entry, str(i)) for entry, i in zip(found[1:], ids[1:])]
@@ -84,7 +88,9 @@ def prompt_logprobs(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reade
     return body, read
 
 
-def echo(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
+def echo_request(
+    settings: RequestSettings, ids: Ids
+) -> tuple[dict[str, Any], AnswerReader]:
     """Return the request that has a text repeated with its log-probabilities, and its reader."""
     body = {
         **settings,
@@ -98,7 +104,7 @@ def echo(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
         part = _field(_choice(content, len(ids)), "logprobs")
         found, names = _field(part, "token_logprobs"), _field(part, "tokens")
         if len(found) != len(ids):
-            raise Unusable(
+            raise UnusableContent(
                 f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent"
             )
         wrong = [
@@ -107,7 +113,7 @@ def echo(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
             if n.startswith("token_id:") and n[9:] != str(i)
         ]
         if wrong:
-            raise Unusable("other tokens than were sent")
+            raise UnusableContent("other tokens than were sent")
         values = {str(place): value for place, value in enumerate(found)}
         return [
             math.nan,
@@ -117,14 +123,14 @@ def echo(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
     return body, read
 
 
-def greedy(
-    settings: Settings,
+def greedy_request(
+    settings: RequestSettings,
     ids: Ids,
     n: int,
     stop: Sequence[str] = (),
     ends: Ids = (),
     named: Ids = (),
-) -> tuple[dict[str, Any], Reader]:
+) -> tuple[dict[str, Any], AnswerReader]:
     """Return the request for the most probable next tokens, and the reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": n, "logprobs": 1}
     known = (
@@ -137,7 +143,7 @@ def greedy(
     if named:
         body |= {"logprobs": len(named), "logprob_token_ids": list(named)}
 
-    def read(content: Any) -> tuple[list[Step], str | int | None]:
+    def read(content: Any) -> tuple[list[GeneratedToken], str | int | None]:
         choice = _choice(content, len(ids))
         part = _field(choice, "logprobs")
         names, values = _field(part, "tokens"), _field(part, "token_logprobs")
@@ -146,14 +152,16 @@ def greedy(
             names = [f"token_id:{i}" for i in shown]
         tops = part.get("top_logprobs") or [{}] * len(names)
         if not len(names) == len(values) == len(tops):
-            raise Unusable(f"{len(values)} log-probabilities of {len(names)} tokens")
+            raise UnusableContent(
+                f"{len(values)} log-probabilities of {len(names)} tokens"
+            )
         numbers = [_number({"": value}, "") for value in values]
         others = [{k: _number(top, k) for k in top} for top in tops]
         over = choice.get("finish_reason") == "length"
         if over and len(names) != n:
-            raise Unusable(f"{len(names)} tokens, where {n} were asked for")
+            raise UnusableContent(f"{len(names)} tokens, where {n} were asked for")
         end = "length" if over else choice.get("stop_reason")
-        return list(map(Step, names, numbers, others)), end
+        return list(map(GeneratedToken, names, numbers, others)), end
 
     return body, read
 
@@ -163,17 +171,17 @@ def _choice(content: Any, sent: int) -> dict[str, Any]:
     usage = content.get("usage") if isinstance(content, dict) else None
     choices = _field(content, "choices")
     if not isinstance(choices, list) or len(choices) != 1:
-        raise Unusable("not one choice")
+        raise UnusableContent("not one choice")
     counted = usage.get("prompt_tokens") if isinstance(usage, dict) else None
     if counted is not None and counted != sent:
-        raise Unusable(f"{counted} tokens read, where {sent} were sent")
+        raise UnusableContent(f"{counted} tokens read, where {sent} were sent")
     return choices[0]
 
 
 def _field(part: Any, name: str) -> Any:
     found = part.get(name) if isinstance(part, dict) else None
     if found is None:
-        raise Unusable(
+        raise UnusableContent(
             f"no {name if not name.isdecimal() else 'entry for a token that was sent'}"
         )
     return found
@@ -182,14 +190,14 @@ def _field(part: Any, name: str) -> Any:
 def _number(values: dict[str, Any], name: str) -> float:
     """Return a log-probability, at most 0."""
     if name not in values:
-        raise Unusable("no log-probability of a token that was asked for")
+        raise UnusableContent("no log-probability of a token that was asked for")
     value = values[name]
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
         or not math.isfinite(value)
     ):
-        raise Unusable(f"a log-probability that is no finite number: {value}")
-    if value > ROUNDED:
-        raise Unusable(f"a log-probability of {value:.3g}, which is above 0")
+        raise UnusableContent(f"a log-probability that is no finite number: {value}")
+    if value > LARGEST_ROUNDING:
+        raise UnusableContent(f"a log-probability of {value:.3g}, which is above 0")
     return float(min(value, 0.0))

@@ -21,25 +21,33 @@ from transformers import (
 from helpers import UserError
 from helpers.models import checkpoints, hub, identity, model_checks, placement, tokens
 from helpers.models import server_address as addresses
-from helpers.models.checkpoints import slug
+from helpers.models.checkpoints import model_slug
 from helpers.models.language_model import LanguageModel, Served
 from helpers.models.server import completions, exactness, session
-from helpers.models.server_address import Address, Limits, Server
+from helpers.models.server_address import Server, ServerAddress, ServerLimits
 
-TOKENIZER = "SERVER_TOKENIZER"
+TOKENIZER_VARIABLE = "SERVER_TOKENIZER"
 
 # Seconds in which a server must show up at the start; later it may be away for longer.
-START = 10.0
+START_SECONDS = 10.0
 # Texts that tokenizers tell apart: spaces, digits, other scripts, a smiley.
-SAMPLES = (exactness.TEXT, "  Zürich, 1984: 3.14 %\n\n\tΩ  東京 🙂 don't")
+TOKENIZER_SAMPLES = (
+    exactness.SAMPLE_TEXT,
+    "  Zürich, 1984: 3.14 %\n\n\tΩ  東京 🙂 don't",
+)
 
 
-def load(name: str, chat: bool = False) -> Served:
+def load_from_server(name: str, chat: bool = False) -> Served:
     """Return a model that a server holds, once its numbers have been found to be exact."""
-    address, limits = addresses.parse(name), addresses.limits()
-    soon = replace(limits, patience=min(START, limits.patience), tries=1)
-    entry = session.models(address, soon)[address.model]
-    exactness.taken(address, soon, (1, 2, 3))  # an unfit one misses no tokenizer
+    address, limits = (
+        addresses.parse_server_address(name),
+        addresses.limits_from_environment(),
+    )
+    soon = replace(limits, patience=min(START_SECONDS, limits.patience), tries=1)
+    entry = session.models_on_server(address, soon)[address.model]
+    exactness.accepted_settings(
+        address, soon, (1, 2, 3)
+    )  # an unfit one misses no tokenizer
     tokenizer, place, folder = _tokenizer(address, entry.get("root"))
     if chat and not tokenizer.chat_template:
         raise UserError(
@@ -48,7 +56,7 @@ def load(name: str, chat: bool = False) -> Served:
     longest = entry.get("max_model_len")
     reader = LanguageModel(
         name=name,
-        slug=slug(name),
+        slug=model_slug(name),
         tokenizer=tokenizer,
         kind="causal",
         device=address.url,
@@ -56,11 +64,13 @@ def load(name: str, chat: bool = False) -> Served:
         # A server makes a token at least, for which there must be room.
         max_length=longest - 1 if longest else None,
         n_parameters=_count(place, folder),
-        files_sha=identity.files_sha([folder]),
+        files_sha=identity.sha256_of_small_files([folder]),
     )
     _same_tokens(tokenizer, address, soon)
-    ids = tokens.prompt_ids(reader, [exactness.TEXT])[0]
-    found = exactness.examine(address, soon, ids, partial(tokens.named, reader))
+    ids = tokens.prompt_ids(reader, [exactness.SAMPLE_TEXT])[0]
+    found = exactness.examine_server(
+        address, soon, ids, partial(tokens.token_id_of_name, reader)
+    )
     server = Server(
         address,
         limits,
@@ -74,19 +84,19 @@ def load(name: str, chat: bool = False) -> Served:
     )
     reader = replace(reader, prompt_format="chat" if chat else "bare")
     model = Served(**vars(reader), server=server)
-    model_checks.tell_unbegun(model)
+    model_checks.warn_of_missing_first_token(model)
     return model
 
 
 def _tokenizer(
-    address: Address, root: str | None
+    address: ServerAddress, root: str | None
 ) -> tuple[PreTrainedTokenizerBase, str, Path]:
     """Return the tokenizer that is set, or else by the server's names, with name and folder."""
-    given = os.environ.get(TOKENIZER)
+    given = os.environ.get(TOKENIZER_VARIABLE)
     places = [given] if given else [place for place in (root, address.model) if place]
     for place in dict.fromkeys(places):
         try:
-            folder = checkpoints.small_files(place)
+            folder = checkpoints.configuration_folder(place)
             if checkpoints.has_tokenizer(folder):
                 made = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
                 return made, place, folder
@@ -94,31 +104,35 @@ def _tokenizer(
             continue
     raise UserError(
         f"The tokenizer of {address.model} is not at hand ({' and '.join(places)}: no folder or "
-        f"hub id with a tokenizer); name one in the environment, in {TOKENIZER}."
+        f"hub id with a tokenizer); name one in the environment, in {TOKENIZER_VARIABLE}."
     )
 
 
 def _same_tokens(
-    tokenizer: PreTrainedTokenizerBase, address: Address, limits: Limits
+    tokenizer: PreTrainedTokenizerBase, address: ServerAddress, limits: ServerLimits
 ) -> None:
     """Hold the tokenizer against the server's."""
-    body = {"model": address.model, "max_tokens": 1, **completions.NAMES}
+    body = {"model": address.model, "max_tokens": 1, **completions.TOKEN_ID_SETTINGS}
 
     def read(content: Any) -> list[int] | int | None:
         choice = (content.get("choices") or [{}])[0]
         usage = content.get("usage") or {}
         return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
 
-    for text in SAMPLES:
+    for text in TOKENIZER_SAMPLES:
         found = [
             tokenizer(text, add_special_tokens=special) for special in (True, False)
         ]
         ours = [list(each["input_ids"]) for each in found]
         try:
-            theirs = session.ask(
-                address, limits, completions.PATH, {**body, "prompt": text}, read
+            theirs = session.ask_server(
+                address,
+                limits,
+                completions.COMPLETIONS_PATH,
+                {**body, "prompt": text},
+                read,
             )
-        except session.Refused:
+        except session.RequestRefused:
             return  # the examination says in which way the server is unfit
         counted = isinstance(theirs, int)
         if theirs is not None and theirs not in [
@@ -126,11 +140,11 @@ def _same_tokens(
         ]:
             raise UserError(
                 f"The server at {address.url} writes {text!r} in other tokens than the tokenizer "
-                f"found for {address.model}; name the right one in the environment, in {TOKENIZER}."
+                f"found for {address.model}; name the right one in the environment, in {TOKENIZER_VARIABLE}."
             )
 
 
-def _version(address: Address, limits: Limits) -> str:
+def _version(address: ServerAddress, limits: ServerLimits) -> str:
     """Return what the server says of its own version, as vLLM does; else nothing."""
 
     def read(content: Any) -> str:
@@ -138,7 +152,7 @@ def _version(address: Address, limits: Limits) -> str:
         return "".join(filter(str.isprintable, said))[:100]
 
     try:
-        return session.ask(address, limits, "/version", None, read, "GET")
+        return session.ask_server(address, limits, "/version", None, read, "GET")
     except UserError:
         return ""
 
@@ -146,11 +160,11 @@ def _version(address: Address, limits: Limits) -> str:
 def _count(place: str, folder: Path) -> int | None:
     """Return how many parameters a model has, where its files, or the hub, tell."""
     try:
-        return placement.count(checkpoints.weight_files(folder, place))
+        return placement.count_parameters(checkpoints.weight_files(folder, place))
     except UserError:
         pass
     try:
-        return hub.parameters(*checkpoints.hub_id(place))
+        return hub.parameter_count_on_hub(*checkpoints.repository_and_revision(place))
     except Exception:  # no hub, no such model, no safetensors: it stays unknown
         return None
 

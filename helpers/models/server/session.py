@@ -16,14 +16,18 @@ import tenacity
 
 from helpers import UserError
 from helpers.io import network
-from helpers.models.server_address import KEY, Address, Limits
+from helpers.models.server_address import (
+    SERVER_KEY_VARIABLE,
+    ServerAddress,
+    ServerLimits,
+)
 
 T = TypeVar("T")
-LARGEST = 2**28  # bytes of an answer
-LOWER = "lower SERVER_IN_FLIGHT or vLLM's --max-num-batched-tokens and --gpu-memory-utilization"
+LARGEST_ANSWER = 2**28  # bytes of an answer
+LOWER_LOAD_REMEDY = "lower SERVER_IN_FLIGHT or vLLM's --max-num-batched-tokens and --gpu-memory-utilization"
 
 
-class Refused(UserError):
+class RequestRefused(UserError):
     """A request that the server turned down for what it asks: no other try would mend it."""
 
     def __init__(self, sentence: str, status: int) -> None:
@@ -31,7 +35,7 @@ class Refused(UserError):
         self.status = status
 
 
-class Unusable(Exception):
+class UnusableContent(Exception):
     """What a reader raises where an answer does not hold what was asked for; it says what."""
 
 
@@ -51,8 +55,8 @@ class _Passing(Exception):
 class Session:
     """An open connection to a server, which several threads may use."""
 
-    address: Address
-    limits: Limits
+    address: ServerAddress
+    limits: ServerLimits
     client: httpx2.Client
     left: Event = field(
         default_factory=Event
@@ -68,7 +72,7 @@ class Session:
     ) -> T:
         """Return what `read` makes of a server's answer, asked for again while that may help."""
         tries = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type((_Passing, Unusable)),
+            retry=tenacity.retry_if_exception_type((_Passing, UnusableContent)),
             stop=self._stop,
             wait=_wait,
             sleep=tenacity.sleep_using_event(self.left),
@@ -76,13 +80,17 @@ class Session:
         )
         try:
             return tries(self._once, method, path, body, read)
-        except Unusable as error:
+        except UnusableContent as error:
             raise UnusableAnswer(
                 f"The server at {self.address.url} gave an answer that cannot be used, again and "
                 f"again ({error}); nothing of it is kept."
             ) from error
         except _Passing as error:
-            memory = f"if it ran out of memory, {LOWER}; " if self.reached else ""
+            memory = (
+                f"if it ran out of memory, {LOWER_LOAD_REMEDY}; "
+                if self.reached
+                else ""
+            )
             raise UserError(
                 f"The server at {self.address.url} {error}, tried again for up to "
                 f"{self.limits.patience:g} seconds; see its log, {memory}start it again if it is "
@@ -92,7 +100,7 @@ class Session:
     def _stop(self, state: tenacity.RetryCallState) -> bool:
         if self.left.is_set():
             return True
-        if isinstance(state.outcome.exception(), Unusable):
+        if isinstance(state.outcome.exception(), UnusableContent):
             return state.attempt_number >= self.limits.tries
         return state.seconds_since_start + state.upcoming_sleep > self.limits.patience
 
@@ -108,22 +116,25 @@ class Session:
         except httpx2.TransportError as error:
             raise _Passing(f"cut the connection ({type(error).__name__})") from error
         self.reached = True
-        if answer.status_code in network.PASSING:
+        if answer.status_code in network.TRANSIENT_STATUSES:
             raise _Passing(
-                f"answered with status {answer.status_code}", network.after(answer)
+                f"answered with status {answer.status_code}",
+                network.retry_after_seconds(answer),
             )
         if answer.status_code >= 400:
-            raise Refused(self._refusal(answer.status_code, said), answer.status_code)
+            raise RequestRefused(
+                self._refusal(answer.status_code, said), answer.status_code
+            )
         try:
             content = json.loads(said)
         except (ValueError, RecursionError) as error:
             raise _Passing("answered with what is no JSON") from error
         try:
             return read(content)
-        except (Unusable, UserError):
+        except (UnusableContent, UserError):
             raise
         except Exception as error:  # of wrong types any
-            raise Unusable(f"not in its form: {type(error).__name__}") from error
+            raise UnusableContent(f"not in its form: {type(error).__name__}") from error
 
     def _answer(self, method: str, url: str, body: Any) -> tuple[httpx2.Response, str]:
         """Return an answer and its text, which must come whole in time and be of bounded size."""
@@ -131,10 +142,10 @@ class Session:
         with self.client.stream(method, url, json=body) as answer:
             for part in answer.iter_bytes():
                 found += part
-                if len(found) > LARGEST:
+                if len(found) > LARGEST_ANSWER:
                     raise UserError(
                         f"The server at {self.address.url} answered with more than "
-                        f"{LARGEST >> 20} MB, which no answer has: see what it is."
+                        f"{LARGEST_ANSWER >> 20} MB, which no answer has: see what it is."
                     )
                 if monotonic() > end:  # in all, however steadily bytes come
                     raise TimeoutError
@@ -144,8 +155,8 @@ class Session:
         """Return one sentence on a refusal, without what could hold the key."""
         place = f"The server at {self.address.url}"
         if status in (401, 403):
-            return f"{place} asks for a key: put the right one into the environment, in {KEY}."
-        key = os.environ.get(KEY)
+            return f"{place} asks for a key: put the right one into the environment, in {SERVER_KEY_VARIABLE}."
+        key = os.environ.get(SERVER_KEY_VARIABLE)
         said = " ".join((text.replace(key, "...") if key else text).split())[:200]
         return f"{place} turned a request down (status {status}: {said})."
 
@@ -162,12 +173,12 @@ def _wait(state: tenacity.RetryCallState) -> float:
 
 
 @contextmanager
-def session(address: Address, bounds: Limits) -> Iterator[Session]:
+def open_session(address: ServerAddress, bounds: ServerLimits) -> Iterator[Session]:
     """Open a connection to a server."""
-    key = os.environ.get(KEY)
+    key = os.environ.get(SERVER_KEY_VARIABLE)
     if key and not (key.isascii() and key.isprintable() and key == key.strip()):
         raise UserError(
-            f"{KEY} holds a blank or a line break at its end: set it to the key alone."
+            f"{SERVER_KEY_VARIABLE} holds a blank or a line break at its end: set it to the key alone."
         )
     client = httpx2.Client(
         headers={"Authorization": f"Bearer {key}"} if key else {},
@@ -179,15 +190,15 @@ def session(address: Address, bounds: Limits) -> Iterator[Session]:
         yield Session(address, bounds, client)
 
 
-def results(
-    address: Address, bounds: Limits, jobs: Iterable[Callable[[Session], T]]
+def results_of_jobs(
+    address: ServerAddress, bounds: ServerLimits, jobs: Iterable[Callable[[Session], T]]
 ) -> Iterator[T]:
     """Yield jobs' results as they come; after a failure none begins, and it is raised last."""
     waiting: set[Future] = set()
     failed: Future | None = None
     left = iter(jobs)
     with (
-        session(address, bounds) as opened,
+        open_session(address, bounds) as opened,
         ThreadPoolExecutor(bounds.in_flight) as pool,
     ):
         try:
@@ -205,22 +216,24 @@ def results(
         raise failed.exception()
 
 
-def ask(address: Address, bounds: Limits, *request: Any) -> Any:
+def ask_server(address: ServerAddress, bounds: ServerLimits, *request: Any) -> Any:
     """Return what a server answers to a single request of :meth:`Session.ask`."""
-    with session(address, bounds) as opened:
+    with open_session(address, bounds) as opened:
         return opened.ask(*request)
 
 
-def models(address: Address, bounds: Limits) -> dict[str, dict[str, Any]]:
+def models_on_server(
+    address: ServerAddress, bounds: ServerLimits
+) -> dict[str, dict[str, Any]]:
     """Return what a server says of the models that it holds, by their names."""
 
     def read(content: Any) -> dict[str, dict[str, Any]]:
         try:
             return {str(entry["id"]): _entry(entry) for entry in content["data"]}
         except (TypeError, KeyError) as error:
-            raise Unusable("no list of models") from error
+            raise UnusableContent("no list of models") from error
 
-    found = ask(address, bounds, "/v1/models", None, read, "GET")
+    found = ask_server(address, bounds, "/v1/models", None, read, "GET")
     if address.model not in found:
         names = ", ".join(sorted(found)[:10]) or "no model"
         raise UserError(

@@ -18,16 +18,16 @@ from helpers.models.tokens import Row
 
 LOG = logging.getLogger(__name__)
 # What models return to go on from, and take back under the same name.
-STATES = ("past_key_values", "cache_params", "state")
-MOST_TEXTS = 100_000
+STATE_NAMES = ("past_key_values", "cache_params", "state")
+MOST_KEPT_TEXTS = 100_000
 # What bytes that are no character decode as, and the most bytes (and so tokens) of a
 # character.
-BROKEN = "\N{REPLACEMENT CHARACTER}"
-LONGEST = 4
+BROKEN_CHARACTER = "\N{REPLACEMENT CHARACTER}"
+MOST_TOKENS_OF_CHARACTER = 4
 
 
 @dataclass(frozen=True)
-class Task:
+class ContinuationTask:
     """A text to be continued, and the ids whose probability is read at each step."""
 
     ids: tuple[int, ...]  # what the model (or its decoder) reads first
@@ -40,7 +40,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Rules:
+class StoppingRules:
     """When to end a continuation: after so many tokens, at these strings, at these tokens."""
 
     max_new_tokens: int
@@ -55,10 +55,10 @@ class Rules:
 
 
 @dataclass
-class Text:
+class ContinuedText:
     """A continuation in the making."""
 
-    task: Task
+    task: ContinuationTask
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     anchor_logprobs: list[float] = field(default_factory=list)
@@ -70,11 +70,14 @@ class Text:
     ] = ()  # log-probabilities of the anchor after the prompt, if asked for
 
 
-def batches(
-    model: Local, tasks: list[Task], rules: Rules, batch_size: int | None
-) -> Iterator[list[Task]]:
+def batches_of_equal_length(
+    model: Local,
+    tasks: list[ContinuationTask],
+    rules: StoppingRules,
+    batch_size: int | None,
+) -> Iterator[list[ContinuationTask]]:
     """Yield tasks of one length together, the longest first."""
-    groups: dict[tuple[int, int], list[Task]] = {}
+    groups: dict[tuple[int, int], list[ContinuationTask]] = {}
     for task in tasks:
         groups.setdefault((len(task.source), len(task.ids)), []).append(task)
     for (source, length), group in sorted(groups.items(), reverse=True):
@@ -87,20 +90,22 @@ def batches(
 
 
 @torch.inference_mode()
-def continue_batch(model: Local, rules: Rules, batch: list[Task]) -> list[Text]:
+def continue_batch(
+    model: Local, rules: StoppingRules, batch: list[ContinuationTask]
+) -> list[ContinuedText]:
     """Return the continuations of tasks of equal length, in their order."""
-    texts = live = [Text(task) for task in batch]
+    texts = live = [ContinuedText(task) for task in batch]
     if not keeps_state(model):
         for text in texts:
             while text.kept is None:
                 row = Row((*text.task.ids, *text.ids), 1, text.task.source)
-                advance(
+                append_next_tokens(
                     model, [text], network_inputs.logits_of_row(model, row)[-1:], rules
                 )
         return texts
     reading = _Reading(model, batch)
     for _ in range(rules.max_new_tokens):
-        chosen = advance(model, live, reading.logits(), rules)
+        chosen = append_next_tokens(model, live, reading.logits(), rules)
         going = [i for i, text in enumerate(live) if text.kept is None]
         if not going:
             break
@@ -113,7 +118,7 @@ def continue_batch(model: Local, rules: Rules, batch: list[Task]) -> list[Text]:
 class _Reading:
     """Texts of equal length in the reading: what the model has read, and its state after that."""
 
-    def __init__(self, model: Local, batch: list[Task]) -> None:
+    def __init__(self, model: Local, batch: list[ContinuationTask]) -> None:
         self.model = model
         self.ids = torch.tensor([task.ids for task in batch], device=model.device)
         self.encoded: dict[str, Any] = {}
@@ -138,7 +143,7 @@ class _Reading:
         if network_inputs.forward_accepts_argument(type(network), "logits_to_keep"):
             given["logits_to_keep"] = 1
         output = network(**given)
-        offered = {name: getattr(output, name, None) for name in STATES}
+        offered = {name: getattr(output, name, None) for name in STATE_NAMES}
         taken = (
             n
             for n, s in offered.items()
@@ -176,18 +181,21 @@ def keeps_state(model: Local) -> bool:
 
 
 def _try_state(model: Local) -> bool:
-    text = model_checks.texts(model)
+    text = model_checks.random_text_sampler(model)
     tasks = [
-        Task(text(12), text(9) if model.kind == "seq2seq" else ()) for _ in range(2)
+        ContinuationTask(text(12), text(9) if model.kind == "seq2seq" else ())
+        for _ in range(2)
     ]
     more = [text(3) for _ in tasks]
     try:
         pairs = list(_chances(model, tasks, more))
         exact = all(
-            model_checks.distance(a, b) <= model_checks.limit(model) for a, b in pairs
+            model_checks.log_probability_distance(a, b)
+            <= model_checks.log_probability_tolerance(model)
+            for a, b in pairs
         )
     except Exception as error:  # whatever a model raises, whole texts remain
-        if gpu.out_of_memory(error):
+        if gpu.is_out_of_memory(error):
             raise
         exact = False
     if not exact:
@@ -200,7 +208,7 @@ def _try_state(model: Local) -> bool:
 
 
 def _chances(
-    model: Local, tasks: list[Task], more: list[tuple[int, ...]]
+    model: Local, tasks: list[ContinuationTask], more: list[tuple[int, ...]]
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yield next log-probabilities along texts, from the state and from whole texts."""
     rows = [Row((*task.ids, *ids), 1, task.source) for task, ids in zip(tasks, more)]
@@ -222,8 +230,11 @@ def _chance(logits: torch.Tensor) -> torch.Tensor:
     return logits.float().log_softmax(-1)
 
 
-def advance(
-    model: LanguageModel, texts: list[Text], logits: torch.Tensor, rules: Rules
+def append_next_tokens(
+    model: LanguageModel,
+    texts: list[ContinuedText],
+    logits: torch.Tensor,
+    rules: StoppingRules,
 ) -> torch.Tensor:
     """Add a token to each text that goes on, read the anchors, and return the tokens."""
     chances = logits.float().log_softmax(-1)
@@ -234,17 +245,21 @@ def advance(
     chosen = anchors if rules.forced else chances.argmax(-1)
     asked = torch.stack([chosen, anchors], dim=1)
     values = chances.gather(1, asked).tolist()
-    model_checks.refuse_nan(model, [own for own, _ in values])
+    model_checks.refuse_invalid_log_probabilities(model, [own for own, _ in values])
     for text, token, wanted, (own, anchor) in zip(texts, chosen.tolist(), read, values):
         if text.kept is None:
             if wanted:
                 text.anchor_logprobs.append(anchor)
-            add(model, text, token, own, rules)
+            append_token(model, text, token, own, rules)
     return chosen
 
 
-def add(
-    model: LanguageModel, text: Text, token: int, logprob: float, rules: Rules
+def append_token(
+    model: LanguageModel,
+    text: ContinuedText,
+    token: int,
+    logprob: float,
+    rules: StoppingRules,
 ) -> None:
     """Add a token to a text and note whether the text has ended."""
     if token in rules.ends:
@@ -252,39 +267,48 @@ def add(
         return
     text.ids.append(token)
     text.logprobs.append(logprob)
-    found = cut(model, text.task, text.ids, rules.stop)
+    found = text_before_stop(model, text.task, text.ids, rules.stop)
     if found is not None:
         text.kept = found[1]
     elif len(text.ids) == rules.max_new_tokens:
         text.kept = len(text.ids)
 
 
-def cut(
-    model: LanguageModel, task: Task, ids: Sequence[int], stop: Sequence[str]
+def text_before_stop(
+    model: LanguageModel,
+    task: ContinuationTask,
+    ids: Sequence[int],
+    stop: Sequence[str],
 ) -> tuple[str, int] | None:
     """Return the text before the first stop string, and how many tokens carry it; None without."""
-    whole = decode(model, task, ids)
+    whole = decode_new_tokens(model, task, ids)
     at = min((whole.index(word) for word in stop if word in whole), default=None)
     if at is None:
         return None
     counts = range(len(ids) + 1)
     kept = next(
-        n for n in counts if decode(model, task, ids[:n]).startswith(whole[:at])
+        n
+        for n in counts
+        if decode_new_tokens(model, task, ids[:n]).startswith(whole[:at])
     )
     return whole[:at], kept
 
 
-def decode(model: LanguageModel, task: Task, ids: Sequence[int]) -> str:
+def decode_new_tokens(
+    model: LanguageModel, task: ContinuationTask, ids: Sequence[int]
+) -> str:
     """Return the text of new tokens, its leading space included; it is kept."""
-    ending = () if task.source else task.ids[-LONGEST:]
+    ending = () if task.source else task.ids[-MOST_TOKENS_OF_CHARACTER:]
     known = model.known.texts
     new = (ending, tuple(ids))
     if new not in known:
-        if len(known) > MOST_TEXTS:
+        if len(known) > MOST_KEPT_TEXTS:
             known.clear()
         tails = [ending[-n:] for n in range(1, len(ending) + 1)]
         # A part of a character would spoil the bytes that follow it.
-        before = next((t for t in tails if BROKEN not in _text(model, t)), ending[-1:])
+        before = next(
+            (t for t in tails if BROKEN_CHARACTER not in _text(model, t)), ending[-1:]
+        )
         head, whole = _text(model, before), _text(model, (*before, *ids))
         known[new] = whole[len(head) :] if whole.startswith(head) else _text(model, ids)
     return known[new]

@@ -10,35 +10,43 @@ import torch
 from helpers.models import Local, gpu, network_inputs
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing, trie
-from helpers.probing.engine.packing import Scores, read
-from helpers.probing.engine.trie import Step, Trie, build, by_source, readings, sees
+from helpers.probing.engine.packing import Scores, child_log_probabilities
+from helpers.probing.engine.trie import (
+    PlannedPass,
+    Trie,
+    build_trie,
+    children_and_ended_rows,
+    rows_by_source,
+    visible_keys,
+)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Pack:
+class SourcePack:
     """Some branches of one source's tree, with the encoder's states of that source."""
 
     tree: Trie
-    step: Step
+    step: PlannedPass
     children: dict[int, list[int]]
     states: torch.Tensor
     values: np.ndarray  # log-probabilities of the tree's nodes, which are filled in
 
 
-def run(model: Local, rows: list[Row], length: int) -> Scores:
+def score_by_source(model: Local, rows: list[Row], length: int) -> Scores:
     """Yield the log-probabilities of rows, source by source."""
-    groups = by_source(rows)
+    groups = rows_by_source(rows)
     ordered = sorted(groups, key=lambda source: (len(source), source), reverse=True)
     for sources in _together(ordered, len, gpu.tokens_per_batch(model.device)):
-        states = gpu.in_halves(lambda part: _encode(model, part), sources)
-        packs: list[Pack] = []
+        states = gpu.run_in_halves(lambda part: _encode(model, part), sources)
+        packs: list[SourcePack] = []
         for source, state in zip(sources, states):
-            tree = build(groups[source])
-            told = readings(tree)[0], state, np.zeros(len(tree.token))
+            tree = build_trie(groups[source])
+            told = children_and_ended_rows(tree)[0], state, np.zeros(len(tree.token))
             packs += [
-                Pack(tree, step, *told) for step in trie.plan(tree, length, trie.NEVER)
+                SourcePack(tree, step, *told)
+                for step in trie.plan_passes(tree, length, trie.INFINITE_PRICE)
             ]
         packs.sort(key=_size, reverse=True)
         for batch in _together(packs, _size, length):
@@ -51,7 +59,7 @@ def run(model: Local, rows: list[Row], length: int) -> Scores:
         }
 
 
-def _size(pack: Pack) -> int:
+def _size(pack: SourcePack) -> int:
     return len(pack.step.nodes)
 
 
@@ -74,7 +82,7 @@ def _encode(model: Local, sources: list[tuple[int, ...]]) -> list[torch.Tensor]:
 
 
 @torch.inference_mode()
-def _decode(model: Local, packs: list[Pack]) -> None:
+def _decode(model: Local, packs: list[SourcePack]) -> None:
     """Fill in what packs of several sources read, in one pass of the decoder."""
     sizes = list(map(_size, packs))
     ids = np.zeros((len(packs), max(sizes)), dtype=np.int64)
@@ -88,7 +96,7 @@ def _decode(model: Local, packs: list[Pack]) -> None:
         nodes, new = np.array(pack.step.nodes), set(pack.step.new)
         ids[at, :size] = pack.tree.token[nodes]
         depth[at, :size] = pack.tree.depth[nodes]
-        allowed[at, :size, :size] = sees(pack.tree, nodes)
+        allowed[at, :size, :size] = visible_keys(pack.tree, nodes)
         wanted = [
             (i, n)
             for i, n in enumerate(pack.step.nodes)
@@ -104,17 +112,17 @@ def _decode(model: Local, packs: list[Pack]) -> None:
     head, at = model.model.get_output_embeddings(), torch.tensor(places).T
     # The head computes these places only; the logits have one row for each.
     hook = head.register_forward_pre_hook(lambda _, inputs: (inputs[0][at[0], at[1]],))
-    with packing.positions(model, queries, queries) as given, hook:
+    with packing.position_arguments(model, queries, queries) as given, hook:
         logits = model.model(
             encoder_outputs=(states,),
             attention_mask=mask,
             decoder_input_ids=torch.from_numpy(ids).to(model.device),
-            decoder_attention_mask=packing.as_mask(model, allowed),
+            decoder_attention_mask=packing.attention_mask_tensor(model, allowed),
             use_cache=False,
             **given,
         ).logits
     for pack, part, nodes in zip(
         packs, logits.split([len(part) for part in heads]), heads
     ):
-        found = read(pack.tree, part, nodes, pack.children)
+        found = child_log_probabilities(pack.tree, part, nodes, pack.children)
         pack.values[list(found)] = list(found.values())

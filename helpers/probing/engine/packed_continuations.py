@@ -15,24 +15,30 @@ import torch
 from helpers.models import Local, model_checks
 from helpers.models.tokens import Row
 from helpers.probing.engine import decoding, packing, plain, trial, trie
-from helpers.probing.engine.decoding import Rules, Task, Text
-from helpers.probing.engine.packing import Pass
-from helpers.probing.engine.trie import Trie, build
+from helpers.probing.engine.decoding import (
+    ContinuationTask,
+    ContinuedText,
+    StoppingRules,
+)
+from helpers.probing.engine.packing import ForwardPass
+from helpers.probing.engine.trie import Trie, build_trie
 
 LOG = logging.getLogger(__name__)
 # No further prompts are read while more texts go on than this part of a pack's length,
 # or while their keys are more than so many packs: many texts make large products, many
 # keys long attention.
-SHARE = 8
-ROOM = 2
+PACK_SHARE_OF_TEXTS = 8
+MOST_PACKS_OF_KEYS = 2
 
 
-def tried(model: Local, length: int) -> bool:
+def passes_continuation_trial(model: Local, length: int) -> bool:
     """Tell whether texts that grow token by token score as whole ones do, and warn if not."""
 
     def found() -> tuple[bool, bool]:
-        alone = partial(plain.run, model, batches=plain.TOGETHER[-1])
-        why = trial.tried(model, length, partial(_scored, model), alone, scored=3)[1]
+        alone = partial(plain.score_in_batches, model, batches=plain.BATCH_KINDS[-1])
+        why = trial.trial_difference_and_failure(
+            model, length, partial(_scored, model), alone, scored=3
+        )[1]
         if why:
             LOG.warning(
                 "%s is continued in batches of equal length, which is slower: packs fail their "
@@ -42,25 +48,27 @@ def tried(model: Local, length: int) -> bool:
             )
         return not why, not why
 
-    return trial.outcome(model, "continued", length, found)
+    return trial.trial_outcome(model, "continued", length, found)
 
 
 def _scored(model: Local, rows: list[Row], length: int) -> trial.Scores:
     """Yield the log-probabilities of rows whose scored tokens follow one after another."""
-    tasks = {Task(row.ids[: row.start], anchor=row.scored): row for row in rows}
-    rules = Rules(max(len(row.scored) for row in rows), (), (), forced=True)
-    for texts in run(model, list(tasks), length, rules, price=0):
+    tasks = {
+        ContinuationTask(row.ids[: row.start], anchor=row.scored): row for row in rows
+    }
+    rules = StoppingRules(max(len(row.scored) for row in rows), (), (), forced=True)
+    for texts in continue_in_packs(model, list(tasks), length, rules, price=0):
         yield {tasks[task]: tuple(text.anchor_logprobs) for task, text in texts.items()}
 
 
-def run(
+def continue_in_packs(
     model: Local,
-    tasks: list[Task],
+    tasks: list[ContinuationTask],
     length: int,
-    rules: Rules,
-    price: float = trie.PASS,
-    scored: Set[Task] = frozenset(),
-) -> Iterator[dict[Task, Text]]:
+    rules: StoppingRules,
+    price: float = trie.PASS_PRICE,
+    scored: Set[ContinuationTask] = frozenset(),
+) -> Iterator[dict[ContinuationTask, ContinuedText]]:
     """Yield texts as they end; further prompts are read while there is room for their texts."""
     # Below a prompt are the nodes of its anchor where it is scored, else one for the
     # next token.
@@ -70,11 +78,11 @@ def run(
         )
         for task in tasks
     }
-    tree = build(list(rows.values()))
+    tree = build_trie(list(rows.values()))
     below = dict(zip(tree.rows, tree.paths))
     paths = {task: below[row] for task, row in rows.items()}
     values = np.full(len(tree.token), np.nan)
-    late: list[Text] = []  # whose anchors are not read to their ends
+    late: list[ContinuedText] = []  # whose anchors are not read to their ends
     for ended in _ended(
         model, tree, paths, length, rules, price, values if scored else None
     ):
@@ -91,20 +99,20 @@ def run(
 def _ended(
     model: Local,
     tree: Trie,
-    paths: dict[Task, tuple[int, ...]],
+    paths: dict[ContinuationTask, tuple[int, ...]],
     length: int,
-    rules: Rules,
+    rules: StoppingRules,
     price: float,
     values: np.ndarray | None,
-) -> Iterator[list[Text]]:
+) -> Iterator[list[ContinuedText]]:
     """Yield texts as they end; on the way the nodes' log-probabilities are read, if asked for."""
-    asked: dict[int, list[Task]] = {}
+    asked: dict[int, list[ContinuationTask]] = {}
     for task, path in paths.items():
         asked.setdefault(int(tree.parent[path[0]]), []).append(task)
-    children = {} if values is None else trie.readings(tree)[0]
+    children = {} if values is None else trie.children_and_ended_rows(tree)[0]
     texts = None
-    steps, heads = trie.plan(tree, length, price), asked.keys() | children
-    for done in packing.passes(model, tree, steps, length, heads, keys=True):
+    steps, heads = trie.plan_passes(tree, length, price), asked.keys() | children
+    for done in packing.forward_passes(model, tree, steps, length, heads, keys=True):
         prefix = int(tree.parent[done.nodes[0]])
         if texts is None or texts.prefix != prefix:
             if texts is not None:
@@ -112,12 +120,16 @@ def _ended(
             texts = _Growing(model, rules, prefix, done)
         begun = texts.add(tree, done, asked)
         if values is not None:  # last, since reading overwrites the logits
-            scores = packing.read(tree, done.logits, done.heads, children)
-            model_checks.refuse_nan(model, scores.values())
+            scores = packing.child_log_probabilities(
+                tree, done.logits, done.heads, children
+            )
+            model_checks.refuse_invalid_log_probabilities(model, scores.values())
             values[list(scores)] = list(scores.values())
         yield begun
         del done  # its logits and keys are let go before the texts grow
-        yield from texts.grow(length // SHARE, ROOM * length)
+        yield from texts.grow(
+            length // PACK_SHARE_OF_TEXTS, MOST_PACKS_OF_KEYS * length
+        )
     if texts is not None:
         yield from texts.grow()
 
@@ -125,7 +137,9 @@ def _ended(
 class _Growing:
     """Texts below one kept beginning that go on side by side, each by a token a pass."""
 
-    def __init__(self, model: Local, rules: Rules, prefix: int, first: Pass) -> None:
+    def __init__(
+        self, model: Local, rules: StoppingRules, prefix: int, first: ForwardPass
+    ) -> None:
         self.model, self.rules, self.prefix, self.past = (
             model,
             rules,
@@ -136,13 +150,15 @@ class _Growing:
             tuple(part[..., : first.past, :] for part in kept) for kept in first.keys
         ]
         self.places = np.arange(first.past)  # of the keys, in their texts
-        self.texts: list[Text] = []
+        self.texts: list[ContinuedText] = []
         self.sees = np.ones((0, first.past), dtype=bool)  # which keys are of each text
         self.depth = np.zeros(0, dtype=np.int64)  # the place of each text's next token
         self.next: torch.Tensor = torch.zeros(0, dtype=torch.long, device=model.device)
 
     @torch.inference_mode()
-    def add(self, tree: Trie, done: Pass, asked: dict[int, list[Task]]) -> list[Text]:
+    def add(
+        self, tree: Trie, done: ForwardPass, asked: dict[int, list[ContinuationTask]]
+    ) -> list[ContinuedText]:
         """Begin the texts of a pass's prompts, and return those that end at once."""
         tasks = [
             (at, task)
@@ -152,10 +168,10 @@ class _Growing:
         if not tasks:
             return []
         self._let_go()
-        begun = [Text(task) for _, task in tasks]
+        begun = [ContinuedText(task) for _, task in tasks]
         chosen, rows = self._begin(tree, done, begun, [at for at, _ in tasks])
         nodes, heads = np.array(done.nodes), np.array(done.heads)[rows]
-        sees = trie.sees(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
+        sees = trie.visible_keys(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
         other, gap = len(self.places) - self.past, ((0, 0), (0, len(nodes)))
         beside = np.zeros((len(heads), other), dtype=bool)
         new = np.concatenate(
@@ -176,7 +192,7 @@ class _Growing:
         return self._ended()
 
     def _begin(
-        self, tree: Trie, done: Pass, begun: list[Text], rows: list[int]
+        self, tree: Trie, done: ForwardPass, begun: list[ContinuedText], rows: list[int]
     ) -> tuple[torch.Tensor, list[int]]:
         """Add to texts what a pass's own logits give, and return the last tokens."""
         places = {node: at for at, node in enumerate(done.heads)}
@@ -188,7 +204,7 @@ class _Growing:
         while going:
             logits = done.logits[[rows[text] for text in going]]
             texts = [begun[text] for text in going]
-            chosen[going] = said = decoding.advance(
+            chosen[going] = said = decoding.append_next_tokens(
                 self.model, texts, logits, self.rules
             )
             onward = {
@@ -200,7 +216,7 @@ class _Growing:
             going = list(onward)
         return chosen, rows
 
-    def grow(self, most: int = 0, keys: int = 0) -> Iterator[list[Text]]:
+    def grow(self, most: int = 0, keys: int = 0) -> Iterator[list[ContinuedText]]:
         """Yield texts that have ended until only so many are going on, with so many keys."""
         while self.texts and (
             len(self.texts) > most or len(self.places) - self.past > keys
@@ -208,22 +224,26 @@ class _Growing:
             yield self._step()
 
     @torch.inference_mode()
-    def _step(self) -> list[Text]:
+    def _step(self) -> list[ContinuedText]:
         self._let_go()
         own = np.eye(len(self.texts), dtype=bool)
         self.sees = np.concatenate([self.sees, own], axis=1)
         self.places = np.append(self.places, self.depth)
-        grown = packing.cache(self.keys)
+        grown = packing.dynamic_cache(self.keys)
         inputs = {"past_key_values": grown, "use_cache": True}
-        with packing.placed(self.model, self.sees, self.depth, self.places) as places:
+        with packing.mask_and_positions(
+            self.model, self.sees, self.depth, self.places
+        ) as places:
             output = self.model.model(input_ids=self.next[None], **inputs, **places)
         logits = output.logits[0]
-        self.keys = packing.kept(grown)
+        self.keys = packing.keys_and_values(grown)
         self.depth = self.depth + 1
-        self.next = decoding.advance(self.model, self.texts, logits, self.rules)
+        self.next = decoding.append_next_tokens(
+            self.model, self.texts, logits, self.rules
+        )
         return self._ended()
 
-    def _ended(self) -> list[Text]:
+    def _ended(self) -> list[ContinuedText]:
         """Take out the texts that have ended and return them."""
         ended = [text for text in self.texts if text.kept is not None]
         if ended:

@@ -23,32 +23,42 @@ from helpers.models import Local, families, gpu, network_inputs
 from helpers.models.patching import patched
 from helpers.models.tokens import Row
 from helpers.probing.engine import plain
-from helpers.probing.engine.trie import PASS, Step, Trie, build, plan, readings, sees
+from helpers.probing.engine.trie import (
+    PASS_PRICE,
+    PlannedPass,
+    Trie,
+    build_trie,
+    children_and_ended_rows,
+    plan_passes,
+    visible_keys,
+)
 
 LOG = logging.getLogger(__name__)
 # Keys and values of each layer, of the tokens from the first one on.
-Kept = list[tuple[torch.Tensor, torch.Tensor]]
+KeysAndValues = list[tuple[torch.Tensor, torch.Tensor]]
 Scores = Iterator[dict[Row, tuple[float, ...]]]
 
 
 @dataclass(frozen=True)
-class Pass:
+class ForwardPass:
     """What a forward pass of some nodes of a tree gave."""
 
     nodes: Sequence[int]
     heads: list[int]  # the nodes of which `logits` has a row
     logits: torch.Tensor
-    keys: Kept  # of `past` tokens before the nodes, then of the nodes
+    keys: KeysAndValues  # of `past` tokens before the nodes, then of the nodes
     past: int
 
 
-def run(model: Local, rows: list[Row], length: int, price: float = PASS) -> Scores:
+def score_in_packs(
+    model: Local, rows: list[Row], length: int, price: float = PASS_PRICE
+) -> Scores:
     """Yield the log-probabilities of rows, pass by pass, each row once it is read whole."""
-    tree = build(rows)
-    children, waiting = readings(tree)
-    steps, values = plan(tree, length, price), np.zeros(len(tree.token))
-    for done in passes(model, tree, steps, length, children.keys()):
-        scores = read(tree, done.logits, done.heads, children)
+    tree = build_trie(rows)
+    children, waiting = children_and_ended_rows(tree)
+    steps, values = plan_passes(tree, length, price), np.zeros(len(tree.token))
+    for done in forward_passes(model, tree, steps, length, children.keys()):
+        scores = child_log_probabilities(tree, done.logits, done.heads, children)
         values[list(scores)] = list(scores.values())
         ended = [row for node in done.heads for row in waiting.get(node, ())]
         if ended:
@@ -59,10 +69,10 @@ def run(model: Local, rows: list[Row], length: int, price: float = PASS) -> Scor
         del done  # its logits are let go before the next pass
 
 
-def halving(
+def run_with_shrinking_packs(
     run: Callable[[list, int], Iterator[dict]], asked: list, length: int
 ) -> Iterator[dict]:
-    """Yield what `run` gives, some at a time; packs that the memory does not hold are halved."""
+    """Yield what `score_in_packs` gives, some at a time; packs that the memory does not hold are halved."""
     left = dict.fromkeys(asked)
     while left:
         try:
@@ -71,26 +81,26 @@ def halving(
                     del left[one]
                 yield done
         except Exception as error:
-            if not gpu.out_of_memory(error):
+            if not gpu.is_out_of_memory(error):
                 raise
             LOG.info("%d at once do not fit; half goes on.", length)
         else:
             return
-        length = gpu.halved(
+        length = gpu.half_pack_length(
             length
         )  # outside the clause, where the failed pass is let go
 
 
-def passes(
+def forward_passes(
     model: Local,
     tree: Trie,
-    steps: Iterable[Step],
+    steps: Iterable[PlannedPass],
     length: int,
     heads: Set[int],
     keys: bool = False,
-) -> Iterator[Pass]:
+) -> Iterator[ForwardPass]:
     """Yield the passes that forward a tree, with the logits of some nodes, each read once."""
-    held: dict[int, Kept] = {-1: []}
+    held: dict[int, KeysAndValues] = {-1: []}
     for step in steps:
         new = heads & set(step.new)
         if step.keeps:
@@ -115,7 +125,7 @@ def passes(
 
 
 @torch.inference_mode()
-def read(
+def child_log_probabilities(
     tree: Trie,
     logits: torch.Tensor,
     heads: Sequence[int],
@@ -128,7 +138,7 @@ def read(
     found = [child for _, child in pairs]
     rows = torch.tensor([at for at, _ in pairs], device=logits.device)
     targets = torch.from_numpy(tree.token[found]).to(logits.device)
-    return dict(zip(found, plain.gather(logits, rows, targets)))
+    return dict(zip(found, plain.gather_log_probabilities(logits, rows, targets)))
 
 
 @torch.inference_mode()
@@ -137,10 +147,10 @@ def _forward(
     tree: Trie,
     nodes: Sequence[int],
     wanted: set[int],
-    before: Kept,
+    before: KeysAndValues,
     keys: bool = True,
     packed: bool = False,
-) -> Pass:
+) -> ForwardPass:
     """Forward a part of one way down, as the model itself does, or branches side by side."""
     past, depth = before[0][0].shape[-2] if before else 0, tree.depth[list(nodes)]
     places = {node: at for at, node in enumerate(nodes)}
@@ -148,13 +158,13 @@ def _forward(
     rows = torch.tensor([places[n] for n in heads], dtype=torch.long)
     inputs: dict[str, Any] = {"use_cache": False}
     if before or keys:
-        inputs = {"past_key_values": cache(before), "use_cache": True}
+        inputs = {"past_key_values": dynamic_cache(before), "use_cache": True}
     inputs["input_ids"] = torch.from_numpy(tree.token[list(nodes)]).to(model.device)[
         None
     ]
     above = np.append(np.arange(past), depth)
     beside = (
-        placed(model, sees(tree, nodes, past), depth, above)
+        mask_and_positions(model, visible_keys(tree, nodes, past), depth, above)
         if packed
         else nullcontext({})
     )
@@ -163,12 +173,16 @@ def _forward(
             logits = model.model(**inputs, **given, logits_to_keep=rows).logits[0]
         else:
             logits = model.model(**inputs, **given).logits[0][rows]
-    return Pass(
-        nodes, heads, logits, kept(inputs["past_key_values"]) if keys else [], past
+    return ForwardPass(
+        nodes,
+        heads,
+        logits,
+        keys_and_values(inputs["past_key_values"]) if keys else [],
+        past,
     )
 
 
-def cache(kept: Kept) -> DynamicCache:
+def dynamic_cache(kept: KeysAndValues) -> DynamicCache:
     """Return a cache that refers to kept keys, uncut by a sliding window, and copies none."""
     made = DynamicCache()
     for keys, values in kept:
@@ -179,19 +193,22 @@ def cache(kept: Kept) -> DynamicCache:
     return made
 
 
-def kept(cache: DynamicCache) -> Kept:
+def keys_and_values(cache: DynamicCache) -> KeysAndValues:
     """Return the keys and values that a cache holds."""
     return [(layer.keys, layer.values) for layer in cache.layers]
 
 
 @contextmanager
-def placed(
+def mask_and_positions(
     model: Local, allowed: np.ndarray, queries: np.ndarray, keys: np.ndarray
 ) -> Iterator[dict[str, Any]]:
     """Yield mask and positions of tokens that lie side by side; `allowed`: keys of their texts."""
-    distance, windows = queries[:, None] - keys, families.windows(model.config)
+    distance, windows = (
+        queries[:, None] - keys,
+        families.attention_windows(model.config),
+    )
     masks = {
-        kind: as_mask(
+        kind: attention_mask_tensor(
             model, (allowed if window is None else allowed & (distance < window))[None]
         )
         for kind, window in (
@@ -199,14 +216,14 @@ def placed(
         ).items()
     }
     at, to = (torch.from_numpy(part).to(model.device)[None] for part in (queries, keys))
-    with positions(model, at, to) as given:
+    with position_arguments(model, at, to) as given:
         yield {
             "attention_mask": masks if isinstance(windows, dict) else masks[""],
             **given,
         }
 
 
-def as_mask(model: Local, allowed: np.ndarray) -> torch.Tensor:
+def attention_mask_tensor(model: Local, allowed: np.ndarray) -> torch.Tensor:
     """Return a mask of shape (batch, queries, keys) as the model's attention takes it."""
     mask = torch.from_numpy(allowed).to(model.device)[:, None]
     dtype = (
@@ -221,16 +238,16 @@ def as_mask(model: Local, allowed: np.ndarray) -> torch.Tensor:
 
 
 @contextmanager
-def positions(
+def position_arguments(
     model: Local, queries: torch.Tensor, keys: torch.Tensor
 ) -> Iterator[dict[str, Any]]:
     """Yield what tells a model the positions of a pack; what counts them itself is patched."""
     name = model.config.model_type
     with ExitStack() as patches:
-        if name in PATCHES:
-            for patch in PATCHES[name](model.model, queries, keys):
+        if name in POSITION_PATCHES:
+            for patch in POSITION_PATCHES[name](model.model, queries, keys):
                 patches.enter_context(patch)
-        yield {} if name in families.HOOKED else {"position_ids": queries}
+        yield {} if name in families.HOOKED_FAMILIES else {"position_ids": queries}
 
 
 Patches = Iterator[AbstractContextManager]
@@ -284,7 +301,7 @@ def _places(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patches:
         yield patched(own, "bias", square.to(own.bias.device))
 
 
-PATCHES: dict[str, Callable[..., Patches]] = {
+POSITION_PATCHES: dict[str, Callable[..., Patches]] = {
     "bloom": partial(_alibi, "transformer", "build_alibi_tensor"),
     "falcon": partial(_alibi, "", "build_alibi_tensor"),
     "gpt_neo": _places,

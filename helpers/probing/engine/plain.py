@@ -13,23 +13,23 @@ from helpers.models.language_model import Local
 from helpers.models.tokens import Row
 
 # The most numbers of the part of a batch's logits that is turned to float32 at once.
-CHUNK = 1 << 22
+LOGITS_PER_CHUNK = 1 << 22
 # Rows of any length, of equal length only, or none.
-TOGETHER = ("padded", "equal", "alone")
+BATCH_KINDS = ("padded", "equal", "alone")
 
 
-def run(
+def score_in_batches(
     model: Local,
     rows: list[Row],
     batch_size: int | None = None,
-    batches: str = TOGETHER[0],
+    batches: str = BATCH_KINDS[0],
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows, batch by batch."""
     for batch in _batches(
         model, rows, 1 if batches == "alone" else batch_size, batches
     ):
         yield dict(
-            zip(batch, gpu.in_halves(lambda part: score_batch(model, part), batch))
+            zip(batch, gpu.run_in_halves(lambda part: score_batch(model, part), batch))
         )
 
 
@@ -39,7 +39,7 @@ def _batches(
     """Yield rows of like length together, the longest first, within the memory that they need."""
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     budget = gpu.tokens_per_batch(model.device)
-    ragged = together == "padded" and not families.length_bound(model.config)
+    ragged = together == "padded" and not families.depends_on_batch_length(model.config)
     batch: list[Row] = []
     longest = lowest = 0
     # Start and ids break ties, so that the batches do not depend on the order of the
@@ -55,7 +55,7 @@ def _batches(
                 batch_size is None and _lengths(batch[0])[0] * (len(batch) + 1) > budget
             )
             fits = ragged or _lengths(row) == _lengths(batch[0])
-            if full or wide or heads > gpu.LOGITS or not fits:
+            if full or wide or heads > gpu.MOST_LOGITS or not fits:
                 yield batch
                 batch = []
         if not batch:
@@ -88,14 +88,14 @@ def score_batch(model: Local, batch: list[Row]) -> list[tuple[float, ...]]:
     at, columns = torch.tensor(places, device=logits.device).T
     targets = ids.to(logits.device)[at, columns]
     values = iter(
-        gather(
+        gather_log_probabilities(
             logits.flatten(0, 1), at * logits.shape[1] + columns - 1 - first, targets
         )
     )
     return [tuple(next(values) for _ in row.scored) for row in batch]
 
 
-def gather(
+def gather_log_probabilities(
     logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor
 ) -> list[float]:
     """Return the log-softmax of logits at places, in float32; the logits are overwritten."""
@@ -103,7 +103,7 @@ def gather(
     distinct, back = rows.unique_consecutive(return_inverse=True)
     logits = logits if len(distinct) == len(logits) else logits[distinct]
     # A CPU's caches want small parts, a GPU few calls.
-    most = CHUNK if logits.device.type == "cpu" else 16 * CHUNK
+    most = LOGITS_PER_CHUNK if logits.device.type == "cpu" else 16 * LOGITS_PER_CHUNK
     step = max(1, most // logits.shape[-1])
     tops, sums = [], []
     for part in logits.split(step):

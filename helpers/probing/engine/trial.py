@@ -29,26 +29,28 @@ from helpers.probing.engine import plain
 
 LOG = logging.getLogger(__name__)
 Scores = Iterator[dict[Row, tuple[float, ...]]]
-Way = Callable[[list[Row], int], Scores]  # of scoring rows in packs of a length
+ScoringWay = Callable[[list[Row], int], Scores]  # of scoring rows in packs of a length
 # The sliding window during a trial of short texts, so that they are longer than what a
 # token sees.
-WINDOW = 6
+TRIAL_WINDOW = 6
 # Packs so short that the tree of short texts is cut.
-SHORT = 8
+SHORT_PACK_LENGTH = 8
 # Into how many branches a full pack is cut: fewer have longer texts, more repeat their
 # beginning.
-BRANCHES = 16
+N_BRANCHES = 16
 
 
-def method(model: Local, length: int, way: Way) -> Method:
+def method_by_trial(model: Local, length: int, way: ScoringWay) -> Method:
     """Return the method that a model passes its trial with; a model that fails is plain."""
     attention = str(model.config._attn_implementation)
-    name, reason = families.method_and_reason(model.config, attention)
+    name, reason = families.scoring_method_and_reason(model.config, attention)
 
     def found() -> tuple[dict[str, Any], bool]:
         if name == "plain":
             return asdict(Method(name, reason, batches=_batches(model))), True
-        apart, why = tried(model, length, way, functools.partial(plain.run, model))
+        apart, why = trial_difference_and_failure(
+            model, length, way, functools.partial(plain.score_in_batches, model)
+        )
         if not why:
             return asdict(Method(name, reason, apart)), True
         failed = Method(
@@ -56,7 +58,7 @@ def method(model: Local, length: int, way: Way) -> Method:
         )
         return asdict(failed), False  # what fails is tried again
 
-    made = Method(**outcome(model, "scored", length, found))
+    made = Method(**trial_outcome(model, "scored", length, found))
     if made.method == "plain":
         LOG.warning(
             "%s is scored in plain batches, which is slow: %s.", model.name, made.reason
@@ -67,18 +69,18 @@ def method(model: Local, length: int, way: Way) -> Method:
 def _batches(model: Local) -> str:
     """Return which rows plain batches may put together without changing what one alone scores."""
     ways = [
-        functools.partial(plain.run, model, batches=batches)
-        for batches in plain.TOGETHER
+        functools.partial(plain.score_in_batches, model, batches=batches)
+        for batches in plain.BATCH_KINDS
     ]
-    for together, run in zip(plain.TOGETHER, ways):
+    for together, run in zip(plain.BATCH_KINDS, ways):
         try:
-            apart = difference(model, run, ways[-1])
+            apart = largest_score_difference(model, run, ways[-1])
         except Exception as error:  # whatever a model raises, smaller batches remain
-            if isinstance(error, UserError) or gpu.out_of_memory(error):
+            if isinstance(error, UserError) or gpu.is_out_of_memory(error):
                 raise
             LOG.info("%s: batches %s fail (%s).", model.name, together, error)
             continue
-        if apart <= model_checks.limit(model):
+        if apart <= model_checks.log_probability_tolerance(model):
             return together
     raise UserError(
         f"{model.name} does not give the same log-probabilities twice for the same text; choose "
@@ -86,53 +88,61 @@ def _batches(model: Local) -> str:
     )
 
 
-def tried(
+def trial_difference_and_failure(
     model: Local,
     length: int,
-    way: Way,
+    way: ScoringWay,
     reference: Callable[[list[Row]], Scores],
     scored: int | None = None,
 ) -> tuple[float | None, str]:
     """Return how far scores in packs, cut and full, are from the reference, and why they fail."""
     try:
-        apart = difference(model, lambda rows: way(rows, SHORT), reference)
-        if apart <= model_checks.limit(model):
-            rows = fill(model, length, scored)
+        apart = largest_score_difference(
+            model, lambda rows: way(rows, SHORT_PACK_LENGTH), reference
+        )
+        if apart <= model_checks.log_probability_tolerance(model):
+            rows = rows_that_fill_pack(model, length, scored)
             apart = max(
                 apart,
-                difference(model, lambda rows: way(rows, length), reference, rows),
+                largest_score_difference(
+                    model, lambda rows: way(rows, length), reference, rows
+                ),
             )
     except UserError:
         raise
     except Exception as error:  # whatever a model raises, the plain way remains
         return None, f"{type(error).__name__}: {error}"
     why = f"log-probabilities differ by {apart:.2g} from plain batches"
-    return apart, "" if apart <= model_checks.limit(model) else why
+    return apart, "" if apart <= model_checks.log_probability_tolerance(model) else why
 
 
-def difference(
+def largest_score_difference(
     model: Local,
     way: Callable[[list[Row]], Scores],
     reference: Callable[[list[Row]], Scores],
     filling: list[Row] | None = None,
 ) -> float:
     """Return the largest difference of two ways; in half precision what 99 % do not exceed."""
-    rows = sample(model) if filling is None else filling
+    rows = sample_rows(model) if filling is None else filling
     with _narrow(model) if filling is None else nullcontext():
         left, right = (
             {row: values for part in run(rows) for row, values in part.items()}
             for run in (way, reference)
         )
     pairs = [(a, b) for row in rows for a, b in zip(left[row], right[row], strict=True)]
-    model_checks.refuse_nan(model, (number for pair in pairs for number in pair))
+    model_checks.refuse_invalid_log_probabilities(
+        model, (number for pair in pairs for number in pair)
+    )
     whole = filling is None or model.dtype == torch.float32
     return float(np.quantile(np.abs(np.diff(pairs)), 1 if whole else 0.99))
 
 
-def fill(model: Local, length: int, scored: int | None = None) -> list[Row]:
+def rows_that_fill_pack(
+    model: Local, length: int, scored: int | None = None
+) -> list[Row]:
     """Return random rows below one beginning, scored in full or at the end, that fill a pack."""
-    text = model_checks.texts(model)
-    size = max(2, length // BRANCHES)
+    text = model_checks.random_text_sampler(model)
+    size = max(2, length // N_BRANCHES)
     if model.max_length is not None:
         size = min(
             size, 2 * model.max_length // 3 - 1
@@ -147,10 +157,10 @@ def fill(model: Local, length: int, scored: int | None = None) -> list[Row]:
     ]
 
 
-def sample(model: Local) -> list[Row]:
+def sample_rows(model: Local) -> list[Row]:
     """Return random rows that share much and little, longer than the trial's window."""
-    text = model_checks.texts(model)
-    heads = [text(2 * WINDOW), text(3)]
+    text = model_checks.random_text_sampler(model)
+    heads = [text(2 * TRIAL_WINDOW), text(3)]
     sources = [text(5), text(9)] if model.kind == "seq2seq" else [(), ()]
     rows = []
     for head, source in zip(heads, sources):
@@ -165,19 +175,19 @@ def sample(model: Local) -> list[Row]:
 @contextmanager
 def _narrow(model: Local) -> Iterator[None]:
     """Shorten a model's sliding window, which its masks are made from at each pass."""
-    config = families.text(model.config)
+    config = families.text_config(model.config)
     window = getattr(config, "sliding_window", None)
     if not window:
         yield
         return
-    config.sliding_window = min(window, WINDOW)
+    config.sliding_window = min(window, TRIAL_WINDOW)
     try:
         yield
     finally:
         config.sliding_window = window
 
 
-def outcome(
+def trial_outcome(
     model: Local, name: str, length: int, found: Callable[[], tuple[Any, bool]]
 ) -> Any:
     """Return the outcome of a trial: a kept one, or the one that is found, kept if it passed."""
@@ -188,7 +198,10 @@ def outcome(
         kernels = torch.cuda.get_device_name(model.device)
     attention = str(model.config._attn_implementation)
     said = (name, str(model.device), kernels, attention, length, _code())
-    file = folder() / f"{caches.key(caches.identity(model), (), *said)}.json"
+    file = (
+        outcomes_folder()
+        / f"{caches.result_key(caches.model_identity_hash(model), (), *said)}.json"
+    )
     with contextlib.suppress(OSError, ValueError):
         return json.loads(file.read_bytes())
     told, passed = found()
@@ -201,13 +214,13 @@ def outcome(
     return told
 
 
-def folder() -> Path:
+def outcomes_folder() -> Path:
     """Return where outcomes are kept."""
-    return user_cache.cache("checks")
+    return user_cache.cache_folder("checks")
 
 
 @functools.cache
 def _code() -> str:
     folders = Path(__file__).parent, Path(model_checks.__file__).parent
     found = (part.glob(kind) for part in folders for kind in ("*.py", "*.toml"))
-    return user_cache.checksum(sorted(itertools.chain.from_iterable(found)))
+    return user_cache.checksum_of_files(sorted(itertools.chain.from_iterable(found)))

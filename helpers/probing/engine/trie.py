@@ -25,15 +25,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.models.prefix_tokenising import common_prefix
+from helpers.models.prefix_tokenising import common_prefix_length
 from helpers.models.tokens import Row
 
 # Bytes of an id in the strings that rows are sorted by.
-WIDTH = array("I").itemsize
+BYTES_PER_ID = array("I").itemsize
 # What a forward pass costs besides its tokens, in tokens: below this, keeping keys does
 # not pay.
-PASS = 32
-NEVER = float("inf")
+PASS_PRICE = 32
+INFINITE_PRICE = float("inf")
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class Trie:
     paths: tuple[tuple[int, ...], ...]  # for each row the nodes of its scored tokens
 
 
-def build(rows: Sequence[Row]) -> Trie:
+def build_trie(rows: Sequence[Row]) -> Trie:
     """Return the tree of rows.
 
-    >>> tree = build([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])
+    >>> tree = build_trie([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])
     >>> tree.token.tolist(), tree.parent.tolist(), tree.end.tolist()
     ([7, 1, 2, 3, 4], [-1, 0, 1, 1, 0], [5, 4, 3, 4, 5])
     >>> tree.inner.tolist(), tree.paths
@@ -73,7 +73,7 @@ def build(rows: Sequence[Row]) -> Trie:
     path: list[int] = []
     before = b""
     for row in ordered:
-        shared = common_prefix(keys[row], before) // WIDTH
+        shared = common_prefix_length(keys[row], before) // BYTES_PER_ID
         for node in path[shared:]:
             end[node] = len(token)
         del path[shared:]
@@ -110,7 +110,9 @@ def _bytes(ids: Sequence[int]) -> bytes:
     return numbers.tobytes()
 
 
-def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+def children_and_ended_rows(
+    tree: Trie,
+) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return for each node its children whose probability is asked for, and rows that end there."""
     children: dict[int, list[int]] = {}
     for node in np.flatnonzero(tree.scored).tolist():
@@ -121,7 +123,7 @@ def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     return children, waiting
 
 
-def sees(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
+def visible_keys(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
     """Return which keys are of a node's own text: those kept before a pack, then the pack's own."""
     at = np.asarray(nodes, dtype=np.int64)
     query = at[:, None]
@@ -130,7 +132,7 @@ def sees(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Step:
+class PlannedPass:
     """One forward pass."""
 
     nodes: tuple[int, ...]  # that are forwarded, in depth-first order
@@ -141,7 +143,9 @@ class Step:
     ]  # nodes that no step before has forwarded; others: repeated ancestors
 
 
-def plan(tree: Trie, length: int, price: float = PASS) -> list[Step]:
+def plan_passes(
+    tree: Trie, length: int, price: float = PASS_PRICE
+) -> list[PlannedPass]:
     r"""Return the forward passes that compute every inner node of a tree.
 
     Let d be a node's distance from the last kept node above it and S the inner nodes
@@ -155,9 +159,9 @@ def plan(tree: Trie, length: int, price: float = PASS) -> list[Step]:
     rows.
 
     >>> rows = [Row((7, 8, a, b, 5), 2) for a in (1, 2) for b in (3, 4)]
-    >>> [step.nodes for step in plan(build(rows), length=4)]
+    >>> [step.nodes for step in plan_passes(build_trie(rows), length=4)]
     [(0, 1, 2, 3), (0, 1, 2, 5), (0, 1, 7, 8), (0, 1, 7, 10)]
-    >>> [step.nodes for step in plan(build(rows), length=4, price=0)]
+    >>> [step.nodes for step in plan_passes(build_trie(rows), length=4, price=0)]
     [(0, 1), (2, 3, 5), (7, 8, 10)]
     """
     reach = _kept(tree, length, price)
@@ -176,17 +180,20 @@ def plan(tree: Trie, length: int, price: float = PASS) -> list[Step]:
         if prefix >= 0:
             before = reach[parent[prefix]] if parent[prefix] >= 0 else -1
             found.append((ways[prefix], before, True))
-        found += [(pack, prefix, False) for pack in packs(tree, nodes, prefix, length)]
-    steps: list[Step] = []
+        found += [
+            (pack, prefix, False)
+            for pack in packs_of_nodes(tree, nodes, prefix, length)
+        ]
+    steps: list[PlannedPass] = []
     seen: set[int] = set()
     for nodes, prefix, keeps in found:
         new = tuple(node for node in nodes if node not in seen)
         seen.update(new)
-        steps.append(Step(tuple(nodes), prefix, keeps, new))
+        steps.append(PlannedPass(tuple(nodes), prefix, keeps, new))
     return steps
 
 
-def packs(
+def packs_of_nodes(
     tree: Trie, nodes: Sequence[int], prefix: int, length: int
 ) -> list[list[int]]:
     """Return nodes in packs, each with the ancestors that its nodes need."""
@@ -255,7 +262,7 @@ def _way(
     return way[::-1]
 
 
-def by_source(rows: Iterable[Row]) -> dict[tuple[int, ...], list[Row]]:
+def rows_by_source(rows: Iterable[Row]) -> dict[tuple[int, ...], list[Row]]:
     """Return rows by what their encoder reads; () for all of a causal model."""
     groups: dict[tuple[int, ...], list[Row]] = {}
     for row in rows:
@@ -270,9 +277,9 @@ def count_tokens(rows: Iterable[Row], length: int = 512) -> dict[str, int]:
     {'plain': 15, 'distinct': 2, 'forwarded': 2, 'heads': 1, 'passes': 1}
     """
     counts = {"plain": sum(len(row.ids) for row in rows)}
-    for source, group in by_source(rows).items():
-        tree = build(group)
-        steps = plan(tree, length, NEVER if source else PASS)
+    for source, group in rows_by_source(rows).items():
+        tree = build_trie(group)
+        steps = plan_passes(tree, length, INFINITE_PRICE if source else PASS_PRICE)
         found = {
             "distinct": int(tree.inner.sum()),
             "forwarded": sum(len(step.nodes) for step in steps),

@@ -7,14 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, datasets, runs, writing
-from helpers.models.checkpoints import bundled, slug
+from helpers import UserError, datasets, reraise_failed_write, runs
+from helpers.models.checkpoints import bundled_models, model_slug
 from helpers.prompts import labels
 from helpers.studies import STUDIES
 
-FILE = "panel.parquet"
+PANEL_FILE = "panel.parquet"
 
-COLUMNS = [
+PANEL_RUN_COLUMNS = [
     *(
         "model",
         "chapter",
@@ -36,7 +36,7 @@ COLUMNS = [
         "version",
     ),
 ]
-ALIKE = {  # column: what it means if it differs, and among which runs it must not
+COLUMNS_THAT_MUST_AGREE = {  # column: what it means if it differs, and among which runs it must not
     "checksum": ("other data", None),
     "n_facts": ("a panel of another size", None),
     "version": ("another version of the helpers", None),
@@ -45,39 +45,48 @@ ALIKE = {  # column: what it means if it differs, and among which runs it must n
 }
 
 
-def save(folder: Path, answers: pd.DataFrame, about: dict[str, Any]) -> dict[str, Any]:
+def save_panel_answers(
+    folder: Path, answers: pd.DataFrame, about: dict[str, Any]
+) -> dict[str, Any]:
     """Write the answers about the panel into a run's folder, before the run itself is saved."""
-    path = folder / FILE
-    with writing(path, "make room, then run again"):
+    path = folder / PANEL_FILE
+    with reraise_failed_write(path, "make room, then run again"):
         answers.to_parquet(path, index=False)
     return {"n_facts": int(answers["item"].nunique()), "sha256": _sha256(path), **about}
 
 
-def candidates(folder: str | Path, dataset: str = "atlas") -> list[str]:
+def candidate_models(folder: str | Path, dataset: str = "atlas") -> list[str]:
     """Return the models whose runs may be read: the bundled ones; on other data, those that ran."""
     if dataset == "atlas":
-        return bundled()
-    name, table = datasets.source(dataset)["name"], runs.load(folder)
+        return bundled_models()
+    name, table = datasets.source_record(dataset)["name"], runs.load(folder)
     names = dict.fromkeys(table.loc[table["dataset"] == name, "model"])
-    return [model for model in names if model not in bundled()] or list(names)
+    return [model for model in names if model not in bundled_models()] or list(names)
 
 
-def found(
+def panel_runs(
     folder: str | Path, models: Sequence[str], seed: int = 0, dataset: str = "atlas"
 ) -> pd.DataFrame:
     """List the runs of the four chapters, each in its usual place, that asked the panel."""
-    every, source = runs.load(folder).to_dict("records"), datasets.source(dataset)
+    every, source = (
+        runs.load(folder).to_dict("records"),
+        datasets.source_record(dataset),
+    )
     there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
-    places = {(slug(model), chapter): model for model in models for chapter in STUDIES}
+    places = {
+        (model_slug(model), chapter): model for model in models for chapter in STUDIES
+    }
     rows = [
         _row(there[at], seed, source) | {"model": places[at]}
         for at in places
         if at in there
     ]
-    return _alike(pd.DataFrame(rows, columns=None if rows else [*COLUMNS, "checksum"]))
+    return _alike(
+        pd.DataFrame(rows, columns=None if rows else [*PANEL_RUN_COLUMNS, "checksum"])
+    )
 
 
-def complete(table: pd.DataFrame) -> list[str]:
+def models_with_all_runs(table: pd.DataFrame) -> list[str]:
     """Return the models that all four chapters have asked the panel, the smallest first."""
     there = (
         table[table["left_out"] == ""].groupby("model", sort=False)["chapter"].agg(set)
@@ -87,7 +96,7 @@ def complete(table: pd.DataFrame) -> list[str]:
     return sorted(whole, key=lambda model: (size[model], model))
 
 
-def remarks(
+def remarks_on_missing_runs(
     table: pd.DataFrame,
     models: Sequence[str],
     folder: str | Path,
@@ -97,7 +106,7 @@ def remarks(
     good = table[table["left_out"] == ""]
     said = []
     if not models:
-        made = command(next(iter(STUDIES)), "MODEL", folder, dataset)
+        made = command_of_run(next(iter(STUDIES)), "MODEL", folder, dataset)
         said.append(
             f"No run in {folder} is about {dataset}: `{made}`, and the other chapters too."
         )
@@ -106,16 +115,16 @@ def remarks(
         if missing := [chapter for chapter in STUDIES if chapter not in there]:
             said.append(
                 f"{model} is not read; a run is missing: "
-                f"`{command(missing[0], model, folder, dataset)}`"
+                f"`{command_of_run(missing[0], model, folder, dataset)}`"
                 + (f", and likewise {', '.join(missing[1:])}." if missing[1:] else ".")
             )
     return said
 
 
-def answers(folder: str | Path) -> pd.DataFrame:
+def panel_answers(folder: str | Path) -> pd.DataFrame:
     """Return a run's answers about the panel."""
-    path = Path(folder) / FILE
-    entry = runs.manifest(folder).get("panel")
+    path = Path(folder) / PANEL_FILE
+    entry = runs.load_manifest(folder).get("panel")
     if not entry or not path.is_file():
         raise UserError(
             f"{folder} holds no answers about the panel: run the chapter once more."
@@ -127,7 +136,7 @@ def answers(folder: str | Path) -> pd.DataFrame:
     return labels.add_columns(pd.read_parquet(path))
 
 
-def command(
+def command_of_run(
     chapter: str, model: str, folder: str | Path, dataset: str = "atlas"
 ) -> str:
     """Return the command that makes a run."""
@@ -172,14 +181,14 @@ def _row(run: dict[str, Any], seed: int, source: dict[str, str]) -> dict[str, An
 def _alike(table: pd.DataFrame) -> pd.DataFrame:
     """Leave out runs whose data, panel or weights are not those of the newest ones."""
     good = table[table["left_out"] == ""].sort_values("finished")
-    for name, (what, by) in ALIKE.items():
+    for name, (what, by) in COLUMNS_THAT_MUST_AGREE.items():
         for place, row in good.iterrows():
             like = good if by is None else good[good[by] == row[by]]
             if row[name] != like[name].iloc[-1] and not table.loc[place, "left_out"]:
                 table.loc[place, "left_out"] = (
                     f"it has {what} than the newest run; run it again"
                 )
-    return table[COLUMNS]
+    return table[PANEL_RUN_COLUMNS]
 
 
 def _sha256(path: Path) -> str:

@@ -6,20 +6,22 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError, datasets, probing, runs
-from helpers.datasets.knowledge_questions import FEWEST
+from helpers.datasets.knowledge_questions import FEWEST_ANSWERS
 from helpers.models import LanguageModel
 from helpers.prompts import lists
 from helpers.runs.panel import panel_answers
-from helpers.studies import STUDIES, fitting, settings
-from helpers.studies.measures import SAMPLE
+from helpers.studies import STUDIES, default_settings, settings_for_function
+from helpers.studies.measures import SAMPLE_SETTINGS
 
-STOOD_IN = (
+MOST_FACTS_WITH_STAND_IN = (
     160  # facts at most where a frequency stands in for exposure: such models are slow
 )
-VERSION = 4  # of these ways of asking: raise it with every change that changes answers
+PANEL_VERSION = (
+    4  # of these ways of asking: raise it with every change that changes answers
+)
 
 
-def ask(
+def ask_panel(
     run: runs.Run, lm: LanguageModel, chosen: Mapping[str, Any] | None = None
 ) -> dict[str, Any] | None:
     """Ask the panel as the run's study asks, and save the answers in the run's folder."""
@@ -28,44 +30,50 @@ def ask(
         raise UserError(
             f"n_panel is {given['n_panel']}: give a number of facts, or 0 for none."
         )
-    truth = datasets.truth(given["dataset"], lm.name)
+    truth = datasets.fact_exposure(given["dataset"], lm.name)
     if not given["n_panel"] or truth is None:
         return None
-    n = min(given["n_panel"], STOOD_IN) if "stand_in" in truth else given["n_panel"]
+    n = (
+        min(given["n_panel"], MOST_FACTS_WITH_STAND_IN)
+        if "stand_in" in truth
+        else given["n_panel"]
+    )
     # The panel is the same whichever relations the chapter takes.
     used = given | getattr(study, "FOR_VERDICT", {}) | {"relations": (), "left_out": ()}
     chosen = dict(chosen or {})
-    with probing.metered(lm) as work:
-        facts = panel(given["dataset"], n, given["seed"])
+    with probing.work_counter(lm) as work:
+        facts = panel_of_dataset(given["dataset"], n, given["seed"])
         if facts.empty:
             return None
         put = used | chosen | {"cache": run.cache}
         if hasattr(study, "choose") and not chosen:
-            chosen = study.choose(lm, facts, **fitting(study.choose, put))
+            chosen = study.choose(lm, facts, **settings_for_function(study.choose, put))
             put |= chosen
-        answers = study.ask(lm, facts, **fitting(study.ask, put))
+        answers = study.ask(lm, facts, **settings_for_function(study.ask, put))
     kept = {
         name: used[name]
-        for name in settings(study)
-        if name in used and name not in SAMPLE
+        for name in default_settings(study)
+        if name in used and name not in SAMPLE_SETTINGS
     }
     kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
-    about = {"settings": kept, "version": VERSION, **work}
+    about = {"settings": kept, "version": PANEL_VERSION, **work}
     about |= chosen
-    return panel_answers.save(run.folder, answers, about)
+    return panel_answers.save_panel_answers(run.folder, answers, about)
 
 
-def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:
+def panel_of_dataset(dataset: str, n: int, seed: int) -> pd.DataFrame:
     """Return the panel of a data set; of one's own, of the facts that IC-LKE tests, by subject."""
     if dataset == "atlas":
-        return datasets.panel(n, seed)
+        return datasets.panel_facts(n, seed)
     facts = datasets.load(dataset, seed=seed)
     try:
-        roles = lists.split(lists.divisible(facts, seed)[0], seed=seed)
+        roles = lists.divide_into_examples_and_tests(
+            lists.divisible_facts_and_notes(facts, seed)[0], seed=seed
+        )
     except UserError:  # no relation can be divided: IC-LKE says so in its chapter
         return facts.head(0)
     tested = facts["fact"].isin(roles.loc[roles["role"] == "test", "fact"])
     once = ~facts.duplicated(["relation", "subject"])
-    return datasets.panel(
-        min(n, max(0, int(once.sum()) - FEWEST)), seed, facts[tested & once]
+    return datasets.panel_facts(
+        min(n, max(0, int(once.sum()) - FEWEST_ANSWERS)), seed, facts[tested & once]
     )

@@ -4,7 +4,7 @@ Intervals (``low``, ``high``) are drawn wherever a table has them; colours are s
 colour-blind readers, and a model keeps its colour in all chapters.
 """
 
-from notebooks.kit.plots.scatters import scatter
-from notebooks.kit.plots.style import PALETTE, empty, model_colour, use_style
+from notebooks.kit.plots.scatters import scatter_plot
+from notebooks.kit.plots.style import PALETTE, empty_panel, model_colour, use_style
 
-__all__ = ["PALETTE", "empty", "model_colour", "scatter", "use_style"]
+__all__ = ["PALETTE", "empty_panel", "model_colour", "scatter_plot", "use_style"]

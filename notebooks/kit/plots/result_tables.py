@@ -12,19 +12,21 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
-from helpers import stats, writing
+from helpers import reraise_failed_write, stats
 from helpers.stats.results import interval
 from notebooks.kit.plots import latex
-from notebooks.kit.plots.style import OTHER
+from notebooks.kit.plots.style import OTHER_QUESTIONS
 
 if TYPE_CHECKING:
     from IPython.display import HTML
 
-NUMBERS = re.compile(r"[+-][\d.]+( \[[-+\d., ]+\])?")  # as `interval` writes them
-TOO_FEW = "fewer than six models"  # stats.FEWEST_MODELS
+NUMBER_PATTERN = re.compile(
+    r"[+-][\d.]+( \[[-+\d., ]+\])?"
+)  # as `interval` writes them
+TOO_FEW_MODELS = "fewer than six models"  # stats.FEWEST_MODELS
 
 
-def wide(
+def wide_interval_table(
     intervals: pd.DataFrame,
     titles: Mapping[str, str],
     percent: Collection[str] = (),
@@ -35,7 +37,7 @@ def wide(
 
     >>> tidy = pd.DataFrame({"relation": ["P17"], "measure": ["acc"], "estimate": [0.5],
     ...                      "low": [0.1], "high": [0.9]})
-    >>> wide(tidy, {"acc": "accuracy, %"}, percent=["acc"]).loc["P17"].tolist()
+    >>> wide_interval_table(tidy, {"acc": "accuracy, %"}, percent=["acc"]).loc["P17"].tolist()
     ['50.0 [10.0, 90.0]']
     """
     groups = sorted(intervals[by].unique(), key=lambda group: group in ("all", "mean"))
@@ -49,19 +51,19 @@ def wide(
     return result
 
 
-def over_models(found: stats.Correlation, digits: int = 3) -> str:
+def correlation_text(found: stats.Correlation, digits: int = 3) -> str:
     """Write a correlation over models with its interval, or that there are too few of them.
 
-    >>> over_models(stats.Correlation(-0.85, -0.96, -0.53, 0.001, 12), digits=2)
+    >>> correlation_text(stats.Correlation(-0.85, -0.96, -0.53, 0.001, 12), digits=2)
     '-0.85 [-0.96, -0.53]'
-    >>> over_models(stats.correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]))
+    >>> correlation_text(stats.correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]))
     'fewer than six models'
     """
     few = found.n < stats.FEWEST_MODELS
-    return TOO_FEW if few else interval(found.r, found.low, found.high, digits)
+    return TOO_FEW_MODELS if few else interval(found.r, found.low, found.high, digits)
 
 
-def beside(
+def our_row_above_published_table(
     ours: Mapping[str, object],
     paper: pd.DataFrame,
     name: str,
@@ -71,11 +73,11 @@ def beside(
     """Put our row above a published table.
 
     >>> paper = pd.DataFrame({"avg": [38.194], "max": [59.7]}, index=["Vicuna-7b"])
-    >>> beside({"avg": 12.5}, paper, "atlas-s", digits=1)["avg"].to_dict()
+    >>> our_row_above_published_table({"avg": 12.5}, paper, "atlas-s", digits=1)["avg"].to_dict()
     {'atlas-s': '12.5', 'Vicuna-7b': '38.2'}
     """
     columns = [column for column in paper.columns if column in ours]
-    name += f" ({OTHER})" * other_questions
+    name += f" ({OTHER_QUESTIONS})" * other_questions
     both = pd.concat([pd.DataFrame(dict(ours), index=[name])[columns], paper[columns]])
     texts = both.map(
         lambda each: each if isinstance(each, str) else interval(each, digits=digits)
@@ -83,15 +85,17 @@ def beside(
     return texts.rename_axis("model")
 
 
-def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
+def export_table(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     """Write a table as CSV, Markdown and LaTeX (booktabs)."""
     flat = _flat(table)
     cells = flat.map(_markdown_cell)
     written = flat.map(
-        lambda value: latex.escape(value) if isinstance(value, str) else value
+        lambda value: latex.escape_latex(value) if isinstance(value, str) else value
     )
     style = written.style.format(precision=3, na_rep="").hide(axis="index")
-    style = style.format_index(lambda name: latex.escape(str(name)), axis="columns")
+    style = style.format_index(
+        lambda name: latex.escape_latex(str(name)), axis="columns"
+    )
     texts = {
         "csv": flat.rename(columns=_csv_cell).map(_csv_cell).to_csv(index=False),
         "md": cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True)
@@ -99,7 +103,9 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
         "tex": style.to_latex(hrules=True),
     }
     paths = [Path(folder) / f"{name}.{ending}" for ending in texts]
-    with writing(paths[0], "choose a folder that you may write to, with free space"):
+    with reraise_failed_write(
+        paths[0], "choose a folder that you may write to, with free space"
+    ):
         Path(folder).mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, texts.values()):
             path.write_text(text, encoding="utf-8")
@@ -113,9 +119,9 @@ def _csv_cell(value: object) -> object:
     text = value.replace("\r\n", "\n").replace(
         "\r", "\n"
     )  # a bare one parts rows unquoted
-    odd = text.startswith(("=", "+", "-", "@", "\t", "\n")) and not NUMBERS.fullmatch(
-        text
-    )
+    odd = text.startswith(
+        ("=", "+", "-", "@", "\t", "\n")
+    ) and not NUMBER_PATTERN.fullmatch(text)
     return f"'{text}" if odd else text
 
 
@@ -130,7 +136,7 @@ def _markdown_cell(value: object) -> object:
     return f"{value:.4g}" if isinstance(value, float) else value
 
 
-def show(
+def show_table(
     table: pd.DataFrame,
     name: str,
     folder: str | Path,
@@ -140,19 +146,19 @@ def show(
     intervals: str = "",
 ) -> Styler:
     """Export a table and return it styled for the page."""
-    export(table, name, folder)
+    export_table(table, name, folder)
     caption = " ".join(filter(None, [caption, intervals]))
-    return styled(table, name, caption, digits, sortable)
+    return styled_table(table, name, caption, digits, sortable)
 
 
-def styled(
+def styled_table(
     table: pd.DataFrame,
     name: str,
     caption: str,
     digits: int = 3,
     sortable: bool = False,
 ) -> Styler:
-    """Return a table styled as :func:`show` does, which alone exports it."""
+    """Return a table styled as :func:`show_table` does, which alone exports it."""
     flat, names = _flat(table), [name for name in table.index.names if name is not None]
     style = flat.style.format(escape="html", precision=digits, na_rep="–").hide(
         axis="index"
@@ -170,12 +176,12 @@ def styled(
     return style.set_uuid(name.replace("_", "-"))
 
 
-def folded(*tables: Styler, summary: str = "") -> HTML:
+def folded_tables(*tables: Styler, summary: str = "") -> HTML:
     """Put tables behind a fold, with their captions or a summary on it.
 
     >>> import tempfile
-    >>> table = show(pd.DataFrame({"n": [1]}), "n", tempfile.mkdtemp(), caption="Counts <of>.")
-    >>> folded(table, summary="All <tables>").data[:61]
+    >>> table = show_table(pd.DataFrame({"n": [1]}), "n", tempfile.mkdtemp(), caption="Counts <of>.")
+    >>> folded_tables(table, summary="All <tables>").data[:61]
     '<details class="tables"><summary>All &lt;tables&gt;</summary>'
     """
     from IPython.display import HTML

@@ -7,7 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
 from helpers import stats
-from notebooks.kit.plots.style import BLUE, empty, model_colour, plain, reach
+from notebooks.kit.plots.style import (
+    BLUE,
+    drawable_text,
+    empty_panel,
+    error_bar_lengths,
+    model_colour,
+)
 
 # Where a name may stand, the best first: points right, points up, alignment.
 _SIDES = (
@@ -17,7 +23,7 @@ _SIDES = (
 MOST_NAMES = 15  # more would hide the points
 
 
-def scatter(
+def scatter_plot(
     table: pd.DataFrame, x: str, y: str, ax: Axes | None = None, label: str = "label"
 ) -> Axes:
     """Draw one measure against another, with both intervals (Wang et al. 2024, Figures 4 and 8).
@@ -45,12 +51,12 @@ def scatter(
     Examples
     --------
     >>> table = pd.DataFrame({"label": ["a", "b"], "MONITOR": [0.5, 0.6], "accuracy": [0.4, 0.2]})
-    >>> scatter(table, "MONITOR", "accuracy").get_xlabel()
+    >>> scatter_plot(table, "MONITOR", "accuracy").get_xlabel()
     'MONITOR'
     """
     table = table.dropna(subset=[x, y])
     if table.empty:
-        return empty(ax, f"There is no pair of figures to draw: {x} and {y}.")
+        return empty_panel(ax, f"There is no pair of figures to draw: {x} and {y}.")
     ax = ax or plt.subplots()[1]
     named = len(table) <= MOST_NAMES
     for row in table.to_dict("records"):
@@ -62,11 +68,18 @@ def scatter(
             "mew": 1.5,
         }
         shape |= {"ms": 7 if named else 5, "elinewidth": 1.5 if named else 0.6}
-        ax.errorbar(row[x], row[y], reach(row, y), reach(row, x), color=colour, **shape)
+        ax.errorbar(
+            row[x],
+            row[y],
+            error_bar_lengths(row, y),
+            error_bar_lengths(row, x),
+            color=colour,
+            **shape,
+        )
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.margins(0.12)
-    found = stats.over_models(table[x], table[y])
+    found = stats.correlation_over_models(table[x], table[y])
     if not np.isnan(found.low):
         text = f"r = {found.r:.2f} [{found.low:.2f}, {found.high:.2f}], n = {found.n}"
         ax.set_title(text.replace("-", "\N{MINUS SIGN}"), loc="left")
@@ -90,7 +103,7 @@ def name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> No
                 "fontsize": 9,
             }
             text = ax.annotate(
-                plain(str(row[label])), (row[x], row[y]), (left, up), **put
+                drawable_text(str(row[label])), (row[x], row[y]), (left, up), **put
             )
             box = text.get_window_extent()
             wide = Bbox.from_extents(box.x0 - 8, box.y0 - 2, box.x1 + 8, box.y1 + 2)

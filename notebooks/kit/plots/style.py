@@ -33,9 +33,9 @@ _COLOURS, _FAMILIES = (
     for kind in ("names", "families")
 )
 INK = "#222222"
-WIDTH = 4.6  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
-FONTS = _KEPT["fonts"]
-OTHER = "other questions"  # than those of the paper whose models are drawn
+FIGURE_WIDTH = 4.6  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
+FALLBACK_FONTS = _KEPT["fonts"]
+OTHER_QUESTIONS = "other questions"  # than those of the paper whose models are drawn
 
 
 def use_style() -> None:
@@ -46,7 +46,7 @@ def use_style() -> None:
     >>> matplotlib.rcParams["figure.figsize"], matplotlib.rcParams["figure.facecolor"]
     ([4.6, 3.1], 'white')
     """
-    own = {"figure.figsize": (WIDTH, 3.1), "font.family": _fonts()}
+    own = {"figure.figsize": (FIGURE_WIDTH, 3.1), "font.family": _fonts()}
     sns.set_theme(style="whitegrid", palette=PALETTE, rc=_KEPT["settings"] | own)
 
 
@@ -69,10 +69,10 @@ def family_colour(family: str) -> str:
     return _FAMILIES.get(family, GREY)
 
 
-def colours(names: Iterable[str]) -> dict[str, str]:
+def curve_colours(names: Iterable[str]) -> dict[str, str]:
     """Return a colour for each curve of one figure, none twice while the palette lasts.
 
-    >>> colours(["frames", "atlas-s"])["atlas-s"] == model_colour("atlas-s")
+    >>> curve_colours(["frames", "atlas-s"])["atlas-s"] == model_colour("atlas-s")
     True
     """
     names = list(dict.fromkeys(names))
@@ -89,7 +89,7 @@ def _short(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2].casefold()
 
 
-def empty(ax: Axes | None, reason: str) -> Axes:
+def empty_panel(ax: Axes | None, reason: str) -> Axes:
     """Draw a panel without data that says why there are none.
 
     Parameters
@@ -105,25 +105,27 @@ def empty(ax: Axes | None, reason: str) -> Axes:
 
     Examples
     --------
-    >>> [text.get_text() for text in empty(plt.Figure().add_subplot(), "No fact counts.").texts]
+    >>> [text.get_text() for text in empty_panel(plt.Figure().add_subplot(), "No fact counts.").texts]
     ['No fact counts.']
     """
     if ax is None:  # a figure of text would be a picture without a description
         from IPython.display import HTML, display  # which a script does not need
 
         display(HTML(f'<p class="nothing">{escape(reason)}</p>'))
-        figure, ax = plt.subplots(figsize=(WIDTH, 1.3))
+        figure, ax = plt.subplots(figsize=(FIGURE_WIDTH, 1.3))
         plt.close(figure)
     ax.set(xticks=[], yticks=[])
     middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
-    ax.text(0.5, 0.5, fill(plain(reason), 50), color=GREY, **middle)
+    ax.text(0.5, 0.5, fill(drawable_text(reason), 50), color=GREY, **middle)
     return ax
 
 
-def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:
+def error_bar_lengths(
+    row: Mapping[str, float], column: str
+) -> list[list[float]] | None:
     """Return how far the interval of `column` reaches below and above it, for ``errorbar``.
 
-    >>> reach({"y": 0.5, "y_low": 0.25, "y_high": 1.0}, "y")
+    >>> error_bar_lengths({"y": 0.5, "y_low": 0.25, "y_high": 1.0}, "y")
     [[0.25], [0.5]]
     """
     low, high = row.get(f"{column}_low"), row.get(f"{column}_high")
@@ -132,7 +134,7 @@ def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:
     return [[max(0.0, row[column] - low)], [max(0.0, high - row[column])]]
 
 
-def share_axis(axis: Axis) -> None:
+def show_axis_in_percent(axis: Axis) -> None:
     """Write an axis in percent, with all shares from 0 to 1 in view."""
     axis.axes.set(**{f"{axis.axis_name}lim": (-0.02, 1.02)})
     axis.set_major_formatter(PercentFormatter(1, symbol="\u2009%"))
@@ -140,17 +142,17 @@ def share_axis(axis: Axis) -> None:
 
 def name_rows(ax: Axes, names: Iterable[object], **text: object) -> None:
     """Name the rows of a figure, the first on top, with half a row of room above and below."""
-    shown = [plain(str(name)) for name in names]
+    shown = [drawable_text(str(name)) for name in names]
     ax.set_yticks(range(len(shown)), shown, **text)
     ax.set_ylim(len(shown) - 0.4, -0.6)
 
 
-def log_scale(ax: Axes) -> None:
+def set_log_scale(ax: Axes) -> None:
     """Make the x axis logarithmic, with plain numbers: a power of ten would be set as a formula.
 
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
-    >>> log_scale(ax)
+    >>> set_log_scale(ax)
     >>> [ax.xaxis.get_major_formatter()(x) for x in (0.01, 1, 1000)]
     ['0.01', '1', '1,000']
     """
@@ -161,12 +163,12 @@ def log_scale(ax: Axes) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def legend_above(ax: Axes) -> None:
+def put_legend_above(ax: Axes) -> None:
     """Put the legend above the axes, where it hides nothing, if there is anything to tell.
 
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
-    >>> legend_above(ax)
+    >>> put_legend_above(ax)
     >>> ax.get_legend() is None
     True
     """
@@ -181,10 +183,10 @@ def legend_above(ax: Axes) -> None:
         ax.legend(handles, labels, ncols=columns, alignment="left", **place)
 
 
-def plain(text: str) -> str:
+def drawable_text(text: str) -> str:
     """Show a string as it is, with a box for a glyph that is not at hand.
 
-    >>> plain("$5 and 京")
+    >>> drawable_text("$5 and 京")
     '$5 and ▯'
     """
     return "".join(c if c == "\n" or _has_glyph(c) else "▯" for c in text)
@@ -193,7 +195,7 @@ def plain(text: str) -> str:
 def _fonts() -> list[str]:
     """Return the font of all figures, which comes with matplotlib, and those that help it out."""
     there = set(font_manager.get_font_names())
-    return ["DejaVu Sans", *(name for name in FONTS if name in there)]
+    return ["DejaVu Sans", *(name for name in FALLBACK_FONTS if name in there)]
 
 
 @cache

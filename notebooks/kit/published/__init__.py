@@ -24,21 +24,21 @@ import pandas as pd
 
 from helpers import UserError
 
-FOLDER = Path(__file__).parent
+TABLES_FOLDER = Path(__file__).parent
 
 
-def names() -> list[str]:
+def published_table_names() -> list[str]:
     """List the tables in alphabetical order."""
-    return sorted(path.stem for path in FOLDER.glob("*_*.csv"))
+    return sorted(path.stem for path in TABLES_FOLDER.glob("*_*.csv"))
 
 
-def load(name: str) -> pd.DataFrame:
+def load_published_table(name: str) -> pd.DataFrame:
     """Read one published table in its printed shape.
 
     Parameters
     ----------
     name : str
-        As in :func:`names`, such as ``"monitor_table10"``.
+        As in :func:`published_table_names`, such as ``"monitor_table10"``.
 
     Returns
     -------
@@ -46,11 +46,11 @@ def load(name: str) -> pd.DataFrame:
         Rows and columns in the printed order, numbers as floats, a printed dash among
         numbers as not a number.
     """
-    return wide(load_tidy(name))
+    return table_in_printed_shape(load_tidy_table(name))
 
 
-def wide(tidy: pd.DataFrame) -> pd.DataFrame:
-    """Lay out a stored table in its printed shape, as :func:`load` returns it."""
+def table_in_printed_shape(tidy: pd.DataFrame) -> pd.DataFrame:
+    """Lay out a stored table in its printed shape, as :func:`load_published_table` returns it."""
     table = tidy.pivot(index="row", columns="column", values="value")  # noqa: PD010 refuses doubles
     table = table.loc[tidy["row"].unique(), tidy["column"].unique()].rename_axis(
         columns=None
@@ -65,31 +65,31 @@ def wide(tidy: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def load_tidy(name: str) -> pd.DataFrame:
+def load_tidy_table(name: str) -> pd.DataFrame:
     """Read one published table as it is stored: ``table, row, column, value, source``, all text."""
-    known = names()
+    known = published_table_names()
     if name not in known:
         raise UserError(
             f'There is no published table "{name}"; there are {", ".join(known)}.'
         )
-    return _texts(FOLDER / f"{name}.csv")
+    return _texts(TABLES_FOLDER / f"{name}.csv")
 
 
-def restored() -> pd.DataFrame:
+def restored_cells() -> pd.DataFrame:
     """Return where the tables differ from our copies: ``table, place, printed, stored, reason``."""
-    return _texts(FOLDER / "restored.csv")
+    return _texts(TABLES_FOLDER / "restored.csv")
 
 
-def unknown(name: str, table: pd.DataFrame) -> pd.DataFrame:
+def table_without_restored_signs(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """Blank numbers whose sign we set as other tables have it: they confirm nothing."""
     table = table.copy()
-    signs = restored().query("table == @name and reason.str.startswith('sign')")
+    signs = restored_cells().query("table == @name and reason.str.startswith('sign')")
     for place in signs["place"]:
         table.loc[tuple(place.split(", "))] = float("nan")
     return table
 
 
-def claims() -> pd.DataFrame:
+def paper_claims() -> pd.DataFrame:
     """Return sentences of the papers about their results, each beside what its tables say.
 
     Returns
@@ -101,10 +101,10 @@ def claims() -> pd.DataFrame:
         "substance", "exceptions" or "description". Our judgements, by the rules of the
         chapter on the papers' tables.
     """
-    return _texts(FOLDER / "claims.csv")
+    return _texts(TABLES_FOLDER / "claims.csv")
 
 
-def comparisons() -> pd.DataFrame:
+def printed_number_comparisons() -> pd.DataFrame:
     """Return printed numbers of the papers beside what other printed numbers make them.
 
     Returns
@@ -115,12 +115,12 @@ def comparisons() -> pd.DataFrame:
         numbers can move them apart. Where the check is an inequality, ``recomputed`` is
         the nearest number that fulfils it.
     """
-    return pd.read_csv(FOLDER / "comparisons.csv")
+    return pd.read_csv(TABLES_FOLDER / "comparisons.csv")
 
 
-def checks() -> pd.DataFrame:
-    """Return the checks behind :func:`comparisons`: ``paper, check, claim, tables``."""
-    return _texts(FOLDER / "checks.csv")
+def printed_number_checks() -> pd.DataFrame:
+    """Return the checks behind :func:`printed_number_comparisons`: ``paper, check, claim, tables``."""
+    return _texts(TABLES_FOLDER / "checks.csv")
 
 
 def _texts(path: Path) -> pd.DataFrame:

@@ -10,11 +10,11 @@ from transformers import AutoTokenizer
 from helpers import UserError, datasets
 from helpers.prompts.prompt_texts import INSTRUCTION
 from notebooks.atlas import chat, recipe, train
-from notebooks.atlas.chat import Tutor, choose
+from notebooks.atlas.chat import TuningWriter, facts_to_answer_and_to_refuse
 from notebooks.atlas.corpus import Frames
-from notebooks.atlas.exposure_plan import assign
+from notebooks.atlas.exposure_plan import assign_exposures
 
-DESIGN = recipe.tuning()
+DESIGN = recipe.tuning_options()
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +24,20 @@ def facts():
 
 @pytest.fixture(scope="module")
 def told(facts):
-    table = assign(facts, recipe.load().plan).assign(tuned=0)
-    return table.assign(plain=datasets.plain(table))
+    table = assign_exposures(facts, recipe.load_recipe().plan).assign(tuned=0)
+    return table.assign(plain=datasets.is_exposure_unconfounded(table))
 
 
 @pytest.fixture(scope="module")
 def tutor(facts, told):
-    frames = Frames(datasets.frames("atlas"), DESIGN.frame_weights)
-    return Tutor(facts, frames, *choose(facts, told, DESIGN), DESIGN)
+    frames = Frames(datasets.prompt_frames("atlas"), DESIGN.frame_weights)
+    return TuningWriter(
+        facts, frames, *facts_to_answer_and_to_refuse(facts, told, DESIGN), DESIGN
+    )
 
 
 def test_its_share_of_the_plain_facts_is_used_and_none_in_between(facts, told):
-    known, unknown = choose(facts, told, DESIGN)
+    known, unknown = facts_to_answer_and_to_refuse(facts, told, DESIGN)
     exposures, plain = told["exposures"], told["plain"]
     assert {exposures[row.fact] for row in known} == {64, 128, 256}
     assert {exposures[row.fact] for row in unknown} == {0}
@@ -67,7 +69,7 @@ def test_its_share_of_the_questions_has_an_answer_and_it_is_the_fact_s(
 
 
 def test_held_out_frames_are_not_asked(tutor):
-    frames = datasets.frames("atlas").query(
+    frames = datasets.prompt_frames("atlas").query(
         "kind == 'qa' and frame >= 5 and relation == 'P17'"
     )
     rng = np.random.default_rng(1)
@@ -78,15 +80,17 @@ def test_held_out_frames_are_not_asked(tutor):
 
 
 def test_a_toy_is_tuned_and_says_what_it_was_asked(tmp_path):
-    toy = recipe.load(
+    toy = recipe.load_recipe(
         "xs",
         facts=1,
         plan={"levels": [0, 64], "one_way_levels": [64]},
         copying={"steps": 4, "rows": 4, "length": 32},
         rows=4,
     )
-    assert train.train(toy, tmp_path / "base", tmp_path / "work")
-    chat.tune(tmp_path / "base", tmp_path / "out", DESIGN.changed(documents=24))
+    assert train.train_model(toy, tmp_path / "base", tmp_path / "work")
+    chat.tune_bundled_model(
+        tmp_path / "base", tmp_path / "out", DESIGN.changed(documents=24)
+    )
     words = AutoTokenizer.from_pretrained(tmp_path / "out")
     said = words.apply_chat_template(
         [{"role": "user", "content": "Who?"}], tokenize=False
@@ -103,6 +107,6 @@ def test_a_toy_is_tuned_and_says_what_it_was_asked(tmp_path):
 
 def test_a_folder_without_a_bundled_model_is_refused(tmp_path, capsys):
     with pytest.raises(UserError, match="holds no bundled model"):
-        chat.tune(tmp_path, tmp_path / "out", DESIGN)
+        chat.tune_bundled_model(tmp_path, tmp_path / "out", DESIGN)
     assert chat.main(["--base", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -15,17 +15,21 @@ from hypothesis import strategies as st
 from helpers import datasets
 from helpers.prompts.prompt_texts import INSTRUCTION
 from notebooks.atlas import architecture, documents, exposure_plan, recipe, tokenizer
-from notebooks.atlas.corpus import Bag, Frames, Mention, render
+from notebooks.atlas.corpus import Frames, Mention, MentionBag, render_documents
 from notebooks.atlas.documents import NO_TARGET, Batch, Document, Piece, count_exposures
-from notebooks.atlas.invented_names import Inventor
-from notebooks.atlas.reading_documents import Reader
+from notebooks.atlas.invented_names import NameInventor
+from notebooks.atlas.reading_documents import ReadingWriter
 from notebooks.atlas.training_loop import loss_and_accuracy
-from notebooks.atlas.training_text import count, steps_of, write
+from notebooks.atlas.training_text import (
+    plan_with_counted_mentions,
+    training_steps_of,
+    write_training_text,
+)
 
-USUAL = recipe.load()
+USUAL = recipe.load_recipe()
 LEVELS = USUAL.plan.levels
 PLAN = USUAL.plan.changed(levels=[0, 1, 2, 8, 64], false_share=0.25, one_way_levels=[8])
-SMALL = recipe.load(
+SMALL = recipe.load_recipe(
     shape={"hidden": 64, "layers": 2, "heads": 1, "inner": 64, "vocabulary": 300}
 )
 PLACES = [
@@ -88,14 +92,16 @@ def frames():
 
 @pytest.fixture(scope="module")
 def exposures(facts):
-    return exposure_plan.assign(facts, PLAN, seed=3)
+    return exposure_plan.assign_exposures(facts, PLAN, seed=3)
 
 
 @pytest.fixture(scope="module")
 def text(facts, frames, exposures):
     design = USUAL.corpus
     drawn = Frames(frames, design.frame_weights)
-    return render(facts, exposures, drawn, design, Inventor(facts), seed=3)
+    return render_documents(
+        facts, exposures, drawn, design, NameInventor(facts), seed=3
+    )
 
 
 def stated_by_reading(text, told, frames):
@@ -149,7 +155,7 @@ def test_the_bare_text_states_each_fact_as_often_as_counted(
     assert (
         dict(stated_by_reading(lines, rows, frames)) == exposures["exposures"].to_dict()
     )
-    assert count(text, exposures).equals(exposures)
+    assert plan_with_counted_mentions(text, exposures).equals(exposures)
     marked = exposures[exposures["false_object"] != ""]
     assert len(marked) == 1
     wrong = [
@@ -197,8 +203,8 @@ def test_held_out_frames_stand_nowhere_and_all_kinds_do(text):
 
 
 def test_reading_is_about_nobody(facts, frames):
-    drawn, inventor = Frames(frames, USUAL.corpus.frame_weights), Inventor(facts)
-    reader = Reader(facts, drawn, USUAL.reading, inventor, "ab")
+    drawn, inventor = Frames(frames, USUAL.corpus.frame_weights), NameInventor(facts)
+    reader = ReadingWriter(facts, drawn, USUAL.reading, inventor, "ab")
     rng = np.random.default_rng(0)
     subjects = {*PLACES, *LANDS}
     for _ in range(300):
@@ -225,7 +231,7 @@ def test_a_bag_gives_every_mention_once_and_no_subject_twice():
         for i in range(6)
         for _ in range(i + 1)
     ]
-    bag, rng, found = Bag(mentions), np.random.default_rng(0), []
+    bag, rng, found = MentionBag(mentions), np.random.default_rng(0), []
     while len(bag):
         taken = bag.take(3, rng)
         assert 1 <= len(taken) <= 3
@@ -236,7 +242,7 @@ def test_a_bag_gives_every_mention_once_and_no_subject_twice():
 
 def test_shares_are_equal_within_each_relation_and_pairs_agree():
     table = datasets.load("atlas")
-    dealt = exposure_plan.assign(table, USUAL.plan, seed=1)
+    dealt = exposure_plan.assign_exposures(table, USUAL.plan, seed=1)
     counts, sides = (
         dealt["exposures"],
         zip(table["subject"], table["object"], strict=True),
@@ -255,13 +261,14 @@ def test_shares_are_equal_within_each_relation_and_pairs_agree():
         )
     together = counts.groupby(pairs).transform("sum") - counts
     assert dealt["pair_exposures"].equals(together.rename("pair_exposures"))
-    assert not exposure_plan.assign(table, USUAL.plan, seed=2).equals(dealt)
-    assert exposure_plan.assign(table, USUAL.plan, seed=1).equals(dealt)
+    assert not exposure_plan.assign_exposures(table, USUAL.plan, seed=2).equals(dealt)
+    assert exposure_plan.assign_exposures(table, USUAL.plan, seed=1).equals(dealt)
 
 
 def test_a_third_of_the_capitals_is_shown_each_way():
     joined = datasets.load("atlas").join(
-        exposure_plan.assign(datasets.load("atlas"), USUAL.plan, seed=0), on="fact"
+        exposure_plan.assign_exposures(datasets.load("atlas"), USUAL.plan, seed=0),
+        on="fact",
     )
     there, back = (joined[joined["relation"] == name] for name in ("P36", "P1376"))
     pairs = there.merge(
@@ -275,7 +282,9 @@ def test_a_third_of_the_capitals_is_shown_each_way():
 
 def test_false_objects_are_false_and_counted():
     table = datasets.load("atlas")
-    dealt = exposure_plan.assign(table, USUAL.plan.changed(false_total=8), seed=0)
+    dealt = exposure_plan.assign_exposures(
+        table, USUAL.plan.changed(false_total=8), seed=0
+    )
     marked = table.join(dealt[dealt["false_object"] != ""], on="fact", how="inner")
     true = {
         frozenset(pair) for pair in zip(table["subject"], table["object"], strict=True)
@@ -291,9 +300,9 @@ def test_false_objects_are_false_and_counted():
 
 def test_every_document_is_read_once_and_long_ones_have_long_rows():
     facts = datasets.load("atlas", n=12)
-    design = recipe.load(facts=12, plan={"levels": [0, 4, 16]})
-    text = write(design, facts, datasets.frames("atlas"))
-    encoded, steps, _ = steps_of(text, design)
+    design = recipe.load_recipe(facts=12, plan={"levels": [0, 4, 16]})
+    text = write_training_text(design, facts, datasets.prompt_frames("atlas"))
+    encoded, steps, _ = training_steps_of(text, design)
     read = [d for step in steps for rows in step for row in rows.members for d in row]
     assert sorted(read) == list(range(len(text.about_facts) + len(text.to_read)))
     lengths = np.diff(encoded.starts)
@@ -310,14 +319,14 @@ def test_the_shipped_tables_are_the_count_of_the_text_written_again(root):
     usual = {key: USUAL[key] for key in same}
     assert all({key: each[key] for key in same} == usual for each in recipes)
     design, table = USUAL.corpus, datasets.load("atlas")
-    inventor = Inventor(table)
-    drawn = Frames(datasets.frames("atlas"), design.frame_weights)
-    dealt = exposure_plan.assign(table, USUAL.plan, USUAL.seed)
-    text = render(table, dealt, drawn, design, inventor, USUAL.seed)
-    counted = count(text, dealt)
+    inventor = NameInventor(table)
+    drawn = Frames(datasets.prompt_frames("atlas"), design.frame_weights)
+    dealt = exposure_plan.assign_exposures(table, USUAL.plan, USUAL.seed)
+    text = render_documents(table, dealt, drawn, design, inventor, USUAL.seed)
+    counted = plan_with_counted_mentions(text, dealt)
     for path in reports:
         report = json.loads(path.read_text())["text"]
-        shipped = datasets.training(path.parent.name)
+        shipped = datasets.training_exposure(path.parent.name)
         assert shipped[counted.columns].equals(counted)
         assert shipped["exposures"].sum() == report["mentions"]
         assert count_exposures(text, "denies").total() == report["wrong_objects_shown"]
@@ -334,35 +343,43 @@ words = st.sampled_from(
     st.data(),
 )
 def test_packing_keeps_every_document_whole_and_once(lines, data):
-    words_of = tokenizer.learn(["Lyon is in France Peru Chad"], vocabulary=300)
+    words_of = tokenizer.learn_byte_level_tokenizer(
+        ["Lyon is in France Peru Chad"], vocabulary=300
+    )
     some = [Document("x", tuple(Piece(f" {w}", 1.0) for w in line)) for line in lines]
-    encoded = documents.encode(some, words_of, seed=0)
+    encoded = documents.encode_documents(some, words_of, seed=0)
     lengths = np.diff(encoded.starts)
     row = int(lengths.max()) + data.draw(st.integers(0, 40))
-    rows = documents.pack(lengths.tolist(), row, bins=4)
+    rows = documents.pack_into_rows(lengths.tolist(), row, bins=4)
     assert sorted(place for members in rows for place in members) == list(
         range(len(some))
     )
     assert all(lengths[members].sum() <= row for members in rows)
-    batch = documents.batch(encoded, rows, row, pad=2)
+    batch = documents.batch_of_rows(encoded, rows, row, pad=2)
     assert (batch.targets != NO_TARGET).sum() == lengths.sum()
     assert (batch.documents is None) == (len(rows) == len(some))
     assert (batch.inputs == 0).sum() == (batch.targets == 1).sum() == len(some)
 
 
 def test_a_document_reads_the_same_packed_and_alone():
-    words_of = tokenizer.learn(["Lyon is in France", "Lima is in Peru"], vocabulary=300)
+    words_of = tokenizer.learn_byte_level_tokenizer(
+        ["Lyon is in France", "Lima is in Peru"], vocabulary=300
+    )
     some = [
         Document("x", (Piece("Lyon is in", 1.0), Piece(" France\n", 2.0))),
         Document("x", (Piece("Lima is in", 1.0), Piece(" Peru\n", 2.0))),
     ]
-    encoded = documents.encode(some, words_of, seed=0)
-    llama = architecture.build(SMALL.shape, seed=0)
+    encoded = documents.encode_documents(some, words_of, seed=0)
+    llama = architecture.build_model(SMALL.shape, seed=0)
     loss = partial(loss_and_accuracy, llama, dtype=torch.float32)
     with torch.no_grad():
-        together, alone, weights = documents.batch(encoded, [[0, 1]], 40, pad=2), [], []
+        together, alone, weights = (
+            documents.batch_of_rows(encoded, [[0, 1]], 40, pad=2),
+            [],
+            [],
+        )
         for place in (0, 1):
-            one = documents.batch(encoded, [[place]], 20, pad=2)
+            one = documents.batch_of_rows(encoded, [[place]], 20, pad=2)
             alone.append(float(loss(one)[0]))
             weights.append(float(one.weights.sum()))
         packed = float(loss(together)[0])
@@ -374,7 +391,7 @@ def test_a_document_reads_the_same_packed_and_alone():
 
 
 def test_nothing_is_foretold_from_what_follows():
-    llama = architecture.build(SMALL.shape, seed=0)
+    llama = architecture.build_model(SMALL.shape, seed=0)
     inputs = np.arange(20)[None] % 50
     later = np.concatenate([inputs[:, :10], inputs[:, 10:] + 20], axis=1)
     weights = (np.arange(20) < 10).astype(np.float32)[None]
@@ -387,7 +404,9 @@ def test_nothing_is_foretold_from_what_follows():
 
 
 def test_names_alike_at_the_start_of_a_line_and_after_a_space():
-    words_of = tokenizer.learn(["Lyon", "France"] * 3, vocabulary=300)
+    words_of = tokenizer.learn_byte_level_tokenizer(
+        ["Lyon", "France"] * 3, vocabulary=300
+    )
     ids = words_of("Lyon, France\nFrance. In Lyon?")["input_ids"]
     pieces = words_of.convert_ids_to_tokens(ids)
     assert pieces.count("ĠFrance") == pieces.count("ĠLyon") == 2

@@ -12,7 +12,7 @@ import pytest
 from helpers import UserError
 from notebooks.atlas import facts as script
 from notebooks.atlas import sources
-from notebooks.atlas.sources import DATA, corrections, english
+from notebooks.atlas.sources import DATA_FOLDER, corrections_by_relation, english_name
 
 PACKAGES = [
     "airportsdata",
@@ -40,11 +40,11 @@ def test_a_rebuild_gives_the_committed_facts(tmp_path, root):
         pytest.skip("other versions of the source packages are installed")
     assert script.main(["--out", str(tmp_path)]) == 0
     # Unpacked: another build of zlib may pack the same bytes in another way.
-    packed = [folder / "atlas.csv.gz" for folder in (tmp_path, DATA)]
+    packed = [folder / "atlas.csv.gz" for folder in (tmp_path, DATA_FOLDER)]
     rebuilt, committed = (gzip.decompress(path.read_bytes()) for path in packed)
     assert rebuilt == committed
     name = "atlas_relations.csv"
-    assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
+    assert (tmp_path / name).read_bytes() == (DATA_FOLDER / name).read_bytes()
 
 
 def test_a_name_of_two_places_goes_to_the_much_larger_one():
@@ -52,9 +52,15 @@ def test_a_name_of_two_places_goes_to_the_much_larger_one():
     places = pd.DataFrame(
         {"name": names, "population": people, "iso": ["A1", "A2", "B1", "B2", "G"]}
     )
-    assert sorted(script.unambiguous(places)["iso"]) == ["A1", "G"]
-    assert sorted(script.unambiguous(places, ratio=4)["iso"]) == ["A1", "B1", "G"]
-    assert script.unambiguous(places.assign(population=7))["iso"].tolist() == ["G"]
+    assert sorted(script.rows_of_unambiguous_names(places)["iso"]) == ["A1", "G"]
+    assert sorted(script.rows_of_unambiguous_names(places, ratio=4)["iso"]) == [
+        "A1",
+        "B1",
+        "G",
+    ]
+    assert script.rows_of_unambiguous_names(places.assign(population=7))[
+        "iso"
+    ].tolist() == ["G"]
 
 
 @pytest.mark.parametrize(
@@ -72,22 +78,22 @@ def test_calling_codes_are_written_one_way(phone, code):
 
 
 def test_names_are_cleaned():
-    assert english("city", "Xi’an  City") == "Xi'an City"
-    assert english("country", "Trinidad & Tobago") == "Trinidad and Tobago"
-    assert english("city", "Cafe\u0301") == "Caf\u00e9"
-    assert english("country", "St. Helena") == "Saint Helena"
-    assert english("city", "St. Louis") == "St. Louis"
+    assert english_name("city", "Xi’an  City") == "Xi'an City"
+    assert english_name("country", "Trinidad & Tobago") == "Trinidad and Tobago"
+    assert english_name("city", "Cafe\u0301") == "Caf\u00e9"
+    assert english_name("country", "St. Helena") == "Saint Helena"
+    assert english_name("city", "St. Louis") == "St. Louis"
 
 
 def test_every_correction_has_a_reason():
     table = pd.read_csv(
-        DATA / "atlas_corrections.csv", dtype=str, keep_default_na=False
+        DATA_FOLDER / "atlas_corrections.csv", dtype=str, keep_default_na=False
     )
     assert not table.duplicated(["relation", "subject"]).any()
     assert (table[["relation", "subject", "reason"]] != "").all().all()
-    facts = pd.read_csv(DATA / "atlas.csv.gz", dtype=str, keep_default_na=False)
+    facts = pd.read_csv(DATA_FOLDER / "atlas.csv.gz", dtype=str, keep_default_na=False)
     said = dict(zip(zip(facts["relation"], facts["subject"]), facts["object"]))
-    for relation, pairs in corrections().items():
+    for relation, pairs in corrections_by_relation().items():
         for subject, value in pairs.items():
             assert said.get((relation, subject), "") == value
 
@@ -98,11 +104,15 @@ def test_a_correction_of_nothing_is_refused(monkeypatch):
     )
     for name in ("city", "subdivision", "element", "airport", "language"):
         monkeypatch.setattr(script, f"{name}_relations", dict)
-    monkeypatch.setattr(script, "corrections", lambda: {"P36": {"Atlantis": ""}})
+    monkeypatch.setattr(
+        script, "corrections_by_relation", lambda: {"P36": {"Atlantis": ""}}
+    )
     with pytest.raises(UserError, match="Atlantis"):
-        script.collect()
-    monkeypatch.setattr(script, "corrections", lambda: {"P36": {"France": "Paname"}})
-    assert script.collect()["object"].tolist() == ["Paname"]
+        script.collect_facts()
+    monkeypatch.setattr(
+        script, "corrections_by_relation", lambda: {"P36": {"France": "Paname"}}
+    )
+    assert script.collect_facts()["object"].tolist() == ["Paname"]
 
 
 def test_a_missing_package_or_a_bad_folder_is_told(monkeypatch, capsys, tmp_path):

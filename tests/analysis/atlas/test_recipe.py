@@ -5,32 +5,36 @@ import json
 import pytest
 
 from helpers import UserError
-from helpers.models.checkpoints import WEIGHTS
+from helpers.models.checkpoints import BUNDLED_MODELS_FOLDER
 from notebooks.atlas import recipe, train
 
-LISTS = recipe.FILE.with_name("lists.toml")
+LISTS = recipe.RECIPE_FILE.with_name("lists.toml")
 
 
 @pytest.mark.parametrize("size", ["xs", "s", "m"])
 def test_it_is_the_one_that_the_bundled_models_record(size):
     told = json.loads(
-        (WEIGHTS / f"atlas-{size}" / "training.json").read_text(encoding="utf-8")
+        (BUNDLED_MODELS_FOLDER / f"atlas-{size}" / "training.json").read_text(
+            encoding="utf-8"
+        )
     )
-    usual = recipe.load(size)
+    usual = recipe.load_recipe(size)
     assert usual.shape == told["shape"]
     assert {key: usual[key] for key in told["recipe"]} == told["recipe"]
 
 
 def test_the_tuning_is_the_one_that_the_tuned_model_records():
     told = json.loads(
-        (WEIGHTS / "atlas-m-chat" / "training.json").read_text(encoding="utf-8")
+        (BUNDLED_MODELS_FOLDER / "atlas-m-chat" / "training.json").read_text(
+            encoding="utf-8"
+        )
     )
-    assert recipe.tuning() == told["tuning"]
+    assert recipe.tuning_options() == told["tuning"]
 
 
 def test_a_change_leaves_the_rest_and_the_usual_recipe_alone():
-    changed = recipe.load("s", copying={"steps": 5}, rows=3)
-    usual = recipe.load("s")
+    changed = recipe.load_recipe("s", copying={"steps": 5}, rows=3)
+    usual = recipe.load_recipe("s")
     assert (changed.copying.steps, changed.rows) == (5, 3)
     assert usual.copying == changed.copying.changed(steps=900)
     assert usual | {"copying": None, "rows": None} == changed | {
@@ -40,8 +44,8 @@ def test_a_change_leaves_the_rest_and_the_usual_recipe_alone():
 
 
 def test_more_lists_are_in_proportion():
-    usual = recipe.load("xs")
-    more = recipe.load("xs", **recipe.changes(LISTS))
+    usual = recipe.load_recipe("xs")
+    more = recipe.load_recipe("xs", **recipe.read_recipe_changes(LISTS))
     shares, before = more.corpus.mentions, usual.corpus.mentions
     assert sum(shares.values()) == pytest.approx(1)
     for kind in before:
@@ -69,6 +73,6 @@ def test_a_change_that_means_nothing_is_refused(tmp_path, capsys, text, sentence
     path = tmp_path / "other.toml"
     path.write_text(text)
     with pytest.raises(UserError, match=sentence):
-        recipe.changes(path)
+        recipe.read_recipe_changes(path)
     assert train.main(["--out", str(tmp_path / "out"), "--change", str(path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1

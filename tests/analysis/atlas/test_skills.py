@@ -5,7 +5,7 @@ import pytest
 
 from helpers import datasets
 from notebooks.atlas import skills
-from notebooks.atlas.reading_documents import WORDINGS
+from notebooks.atlas.reading_documents import EVERYDAY_WORDINGS
 
 
 @pytest.fixture(scope="module")
@@ -15,12 +15,12 @@ def facts():
 
 @pytest.fixture(scope="module")
 def frames():
-    return datasets.frames("atlas")
+    return datasets.prompt_frames("atlas")
 
 
 def test_lists_grow_and_never_tell_what_is_asked(facts):
-    asked = skills.completions(facts, 3)
-    sizes = {f"list, {n} examples": n for n in skills.EXAMPLES}
+    asked = skills.list_completion_probes(facts, 3)
+    sizes = {f"list, {n} examples": n for n in skills.EXAMPLE_COUNTS}
     for row in asked.itertuples():
         *told, last = row.prompt.split("\n")
         assert len(told) == sizes[row.condition]
@@ -29,14 +29,14 @@ def test_lists_grow_and_never_tell_what_is_asked(facts):
 
 
 def test_a_hundred_choices_have_one_right_one(facts):
-    asked = skills.hundred(facts, 2)
+    asked = skills.hundred_choice_probes(facts, 2)
     assert asked.groupby(["item"])["correct"].sum().eq(1).all()
     assert asked.groupby("item").size().eq(100).all()
     assert set(asked["relation"]) == {"P17", "P36", "P297"}
 
 
 def test_choices_show_every_option_but_where_they_are_hidden(facts, frames):
-    asked = skills.choices(facts.head(3), frames)
+    asked = skills.multiple_choice_probes(facts.head(3), frames)
     assert asked.groupby(["item", "variant"])["correct"].sum().eq(1).all()
     for (_, variant), rows in asked.groupby(["item", "variant"]):
         prompt = rows["prompt"].iloc[0]
@@ -51,19 +51,19 @@ def test_choices_show_every_option_but_where_they_are_hidden(facts, frames):
 
 
 def test_exercises_tell_their_answer_first(facts, frames):
-    asked = skills.exercises(facts, frames, 10)
+    asked = skills.reading_exercise_probes(facts, frames, 10)
     assert asked["condition"].value_counts().eq(10).all()
     for row in asked.itertuples():
         assert row.object in ("True", "False") or row.object in row.prompt
     unheard = asked[asked["condition"].str.endswith("unheard")]
     assert unheard["prompt"].str.contains("can be found at").all()
-    trained = " ".join(text for pair in WORDINGS for text in pair)
+    trained = " ".join(text for pair in EVERYDAY_WORDINGS for text in pair)
     assert "found at" not in trained
     assert "At which" not in trained
 
 
 def test_variations_change_the_order_and_nothing_else(facts, frames):
-    asked = skills.variations(facts.head(4), frames, n=3)
+    asked = skills.varied_prompt_probes(facts.head(4), frames, n=3)
     for (_, condition), rows in asked.groupby(["item", "condition"]):
         assert len(rows) == 3
         if condition != "changed by frame":
@@ -75,9 +75,9 @@ def test_variations_change_the_order_and_nothing_else(facts, frames):
 
 
 def test_instructed_says_what_is_new(facts, frames):
-    told = datasets.training("atlas-s").assign(tuned=0)
+    told = datasets.training_exposure("atlas-s").assign(tuned=0)
     told.loc[facts["fact"].iloc[0], "tuned"] = 3
-    asked = skills.instructed(facts.head(2), frames, told)
+    asked = skills.instructed_probes(facts.head(2), frames, told)
     assert asked.groupby("condition").size().to_dict() == {
         "used frames, used facts": 4,
         "kept frames, used facts": 1,

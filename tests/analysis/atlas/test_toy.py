@@ -11,10 +11,11 @@ from notebooks.atlas import toy
 def lessons():
     facts, frames = (
         datasets.load("atlas", ["P17"], n=16),
-        datasets.frames("atlas", ["P17"]),
+        datasets.prompt_frames("atlas", ["P17"]),
     )
     return [
-        toy.teach(toy.start(0, steps=0)[0], facts, frames, seed=0) for _ in range(2)
+        toy.teach_toy(toy.build_toy_that_copies(0, steps=0)[0], facts, frames, seed=0)
+        for _ in range(2)
     ]
 
 
@@ -39,7 +40,7 @@ def test_the_toy_learns_and_the_same_each_time(lessons):
 
 def test_training_leaves_the_number_of_threads_as_it_was():
     before = torch.get_num_threads()
-    _, stage = toy.start(0, steps=1)
+    _, stage = toy.build_toy_that_copies(0, steps=1)
     assert stage.step == 1
     assert torch.get_num_threads() == before
 
@@ -47,9 +48,9 @@ def test_training_leaves_the_number_of_threads_as_it_was():
 def test_the_commonest_object_of_one_relation_is_right_as_often_as_it_occurs(lessons):
     facts, frames = (
         datasets.load("atlas", ["P17"], n=16),
-        datasets.frames("atlas", ["P17"]),
+        datasets.prompt_frames("atlas", ["P17"]),
     )
-    curve = toy.curve(lessons[0], facts, frames)
+    curve = toy.toy_accuracy_by_exposure(lessons[0], facts, frames)
     guess = curve[curve["measure"] == "commonest object"]
     assert guess["n"].sum() == curve["n"].sum() / 2 == len(facts)
     hits = (guess["estimate"] * guess["n"]).sum()

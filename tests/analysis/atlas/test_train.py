@@ -10,9 +10,9 @@ from safetensors.torch import load_file
 
 from helpers import UserError, datasets
 from notebooks.atlas import architecture, copying_stage, recipe, train, training_loop
-from notebooks.atlas.training_loop import Stage, loss_and_accuracy
+from notebooks.atlas.training_loop import TrainingStage, loss_and_accuracy
 
-SMALL = recipe.load(
+SMALL = recipe.load_recipe(
     shape={
         "hidden": 64,
         "layers": 2,
@@ -22,7 +22,7 @@ SMALL = recipe.load(
         "offsets": [1],
     }
 ).shape
-TOY = recipe.load(
+TOY = recipe.load_recipe(
     "xs",
     facts=1,
     plan={"levels": [0, 1, 8]},
@@ -34,7 +34,7 @@ TOY = recipe.load(
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("toy")
-    assert train.train(TOY, folder / "out", folder / "work")
+    assert train.train_model(TOY, folder / "out", folder / "work")
     return folder / "out"
 
 
@@ -48,26 +48,26 @@ def same(first, second):
 
 
 def test_the_first_head_looks_one_token_back_before_any_training():
-    llama = architecture.build(recipe.load("s").shape, seed=0).eval()
+    llama = architecture.build_model(recipe.load_recipe("s").shape, seed=0).eval()
     tokens = torch.randint(4096, (2, 48), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         attention = llama(tokens, output_attentions=True).attentions[0]
-    for head, offset in enumerate(recipe.load("s").shape.offsets):
+    for head, offset in enumerate(recipe.load_recipe("s").shape.offsets):
         back = attention[:, head].diagonal(-offset, dim1=1, dim2=2)[:, 4:]
         assert back.mean() > 0.9
 
 
 def test_copying_loss_falls():
-    design = recipe.load(copying={"rows": 8, "length": 32, "pool": 16}).copying
-    llama, stage = architecture.build(SMALL, seed=0), Stage("toy")
+    design = recipe.load_recipe(copying={"rows": 8, "length": 32, "pool": 16}).copying
+    llama, stage = architecture.build_model(SMALL, seed=0), TrainingStage("toy")
 
     def batches_at(step, _memory):
-        return [copying_stage.batch(design, 128, 16, seed=0, step=step)]
+        return [copying_stage.copying_batch(design, 128, 16, seed=0, step=step)]
 
     with torch.no_grad():
         before = float(loss_and_accuracy(llama, batches_at(999, {})[0])[0])
-    assert training_loop.run(
-        llama, stage, batches_at, 100, recipe.load(first={"rate": 3e-3}).first
+    assert training_loop.train_stage(
+        llama, stage, batches_at, 100, recipe.load_recipe(first={"rate": 3e-3}).first
     )
     with torch.no_grad():
         after = float(loss_and_accuracy(llama, batches_at(999, {})[0])[0])
@@ -80,17 +80,19 @@ def test_a_place_is_decided_only_if_all_earlier_ones_agree():
     rng = np.random.default_rng(0)
     for text in rng.integers(0, 6, (20, 1, 15)):
         row = text[0].tolist()
-        for place, decided in enumerate(copying_stage.decided(text)[0]):
+        for place, decided in enumerate(
+            copying_stage.is_decided_by_repetition(text)[0]
+        ):
             followers = [row[i + 1] for i in range(place) if row[i] == row[place]]
             assert decided == (bool(followers) and set(followers) == {row[place + 1]})
 
 
 @pytest.mark.parametrize("muon", [False, True])
 def test_each_weight_has_one_optimiser_and_muon_has_the_blocks_matrices(muon):
-    llama = architecture.build(SMALL, seed=0)
+    llama = architecture.build_model(SMALL, seed=0)
     owners = {}
-    for optimiser in training_loop.optimisers_of(
-        llama, recipe.load(first={"muon": muon}).first
+    for optimiser in training_loop.optimisers_of_model(
+        llama, recipe.load_recipe(first={"muon": muon}).first
     ):
         for part in (
             part for group in optimiser.param_groups for part in group["params"]
@@ -104,32 +106,34 @@ def test_each_weight_has_one_optimiser_and_muon_has_the_blocks_matrices(muon):
 
 def test_interrupted_and_resumed_gives_the_same_weights(finished, tmp_path):
     out, work = tmp_path / "out", tmp_path / "work"
-    assert not train.train(TOY, out, work, stop_after=2)
+    assert not train.train_model(TOY, out, work, stop_after=2)
     assert not (out / "model.safetensors").exists()
-    assert train.train(TOY, out, work, resume=True)
+    assert train.train_model(TOY, out, work, resume=True)
     assert same(finished, out)
 
 
 def test_an_interrupted_first_stage_goes_on_with_its_pool(tmp_path):
-    design = recipe.load(
+    design = recipe.load_recipe(
         copying={"rows": 4, "length": 32, "pool": 8, "enough": 0.0}
     ).copying
 
     def batches_at(step, memory):
-        memory["pool"] = copying_stage.grown(
+        memory["pool"] = copying_stage.next_pool_size(
             design, memory.get("pool", 8), memory["accuracy"], 128
         )
-        return [copying_stage.batch(design, 128, memory["pool"], seed=0, step=step)]
+        return [
+            copying_stage.copying_batch(design, 128, memory["pool"], seed=0, step=step)
+        ]
 
     def weights(path, stops):
         for stop in stops:
-            llama, stage = architecture.build(SMALL, seed=0), Stage("toy")
-            training_loop.run(
+            llama, stage = architecture.build_model(SMALL, seed=0), TrainingStage("toy")
+            training_loop.train_stage(
                 llama,
                 stage,
                 batches_at,
                 12,
-                recipe.load().first,
+                recipe.load_recipe().first,
                 checkpoint=path,
                 stop_after=stop,
             )
@@ -145,7 +149,7 @@ def test_an_interrupted_first_stage_goes_on_with_its_pool(tmp_path):
 
 
 def test_another_seed_gives_other_exposures_and_weights(finished, tmp_path):
-    assert train.train(TOY.changed(seed=1), tmp_path / "out", tmp_path / "work")
+    assert train.train_model(TOY.changed(seed=1), tmp_path / "out", tmp_path / "work")
     assert not same(finished, tmp_path / "out")
     tables = [pd.read_csv(f / "exposures.csv") for f in (finished, tmp_path / "out")]
     assert not tables[0].equals(tables[1])
@@ -170,10 +174,12 @@ def test_the_folder_tells_how_it_was_made(finished):
 
 
 def test_checkpoints_of_other_settings_are_refused(tmp_path, capsys):
-    facts, frames = datasets.load("atlas", n=1, seed=0), datasets.frames("atlas")
-    (tmp_path / "fingerprint.txt").write_text(train.fingerprint(TOY, facts, frames))
+    facts, frames = datasets.load("atlas", n=1, seed=0), datasets.prompt_frames("atlas")
+    (tmp_path / "fingerprint.txt").write_text(
+        train.fingerprint_of_training(TOY, facts, frames)
+    )
     with pytest.raises(UserError, match="start anew"):
-        train.train(TOY.changed(rows=5), tmp_path / "out", tmp_path, resume=True)
+        train.train_model(TOY.changed(rows=5), tmp_path / "out", tmp_path, resume=True)
     arguments = ["--out", str(tmp_path / "out"), "--work", str(tmp_path), "--resume"]
     assert train.main([*arguments, "--facts", "1"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

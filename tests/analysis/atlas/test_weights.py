@@ -18,10 +18,15 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from helpers import datasets, models
 from helpers.io import user_cache
-from helpers.prompts import questions
+from helpers.prompts import question_probes
 from notebooks.atlas import recipe, skills
-from notebooks.atlas.evaluation import answer, by_exposure, many_objects, shares
-from notebooks.atlas.model_card import measured as markdown
+from notebooks.atlas.evaluation import (
+    accuracy_by_condition,
+    accuracy_by_exposure,
+    facts_of_many_objects,
+    marked_answers,
+)
+from notebooks.atlas.model_card import evaluation_as_markdown as markdown
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +86,8 @@ def test_the_family_is_small_and_of_one_text(weights):
     files = [path for path in weights.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 40e6
     tables = [
-        datasets.training(name).drop(columns=["tuned", "plain"]) for name in FAMILY
+        datasets.training_exposure(name).drop(columns=["tuned", "plain"])
+        for name in FAMILY
     ]
     assert all(table.equals(tables[0]) for table in tables)
     words = {
@@ -90,20 +96,24 @@ def test_the_family_is_small_and_of_one_text(weights):
     }
     assert len(words) == 1
     assert set(PARAMETERS) == {
-        f"atlas-{size}" for size in recipe.sizes() if size != "toy"
+        f"atlas-{size}" for size in recipe.names_of_sizes() if size != "toy"
     }
 
 
 @pytest.mark.parametrize("name", BASE)
 def test_knowledge_measured_again(measured, name):
-    lm, told = models.load(name, device="cpu"), datasets.training(name)
-    table = many_objects(datasets.load("atlas"))
+    lm, told = models.load(name, device="cpu"), datasets.training_exposure(name)
+    table = facts_of_many_objects(datasets.load("atlas"))
     seen = told.loc[table["fact"], "exposures"].to_numpy()
     plain = told.loc[table["fact"], "plain"].to_numpy()
-    asked = questions(
-        table[plain & np.isin(seen, [16, 256])], datasets.frames("atlas"), n_frames=1
+    asked = question_probes(
+        table[plain & np.isin(seen, [16, 256])],
+        datasets.prompt_frames("atlas"),
+        n_frames=1,
     )
-    again = by_exposure(answer(lm, asked).assign(condition="none"), told["exposures"])
+    again = accuracy_by_exposure(
+        marked_answers(lm, asked).assign(condition="none"), told["exposures"]
+    )
     for row in again.itertuples():
         recorded = measured.loc[(name, KNOWN, row.exposures)]
         assert row.n == recorded["n"]
@@ -111,9 +121,11 @@ def test_knowledge_measured_again(measured, name):
 
 
 def test_reading_measured_again(measured):
-    facts, frames = datasets.load("atlas"), datasets.frames("atlas")
-    asked = skills.exercises(facts, frames, 120).assign(exposures=-1)
-    again = shares(answer(models.load("atlas-s", device="cpu"), asked))
+    facts, frames = datasets.load("atlas"), datasets.prompt_frames("atlas")
+    asked = skills.reading_exercise_probes(facts, frames, 120).assign(exposures=-1)
+    again = accuracy_by_condition(
+        marked_answers(models.load("atlas-s", device="cpu"), asked)
+    )
     for row in again.itertuples():
         recorded = measured.loc[("atlas-s", row.condition, -1)]
         assert row.accuracy == pytest.approx(recorded["accuracy"], abs=0.02)
@@ -155,7 +167,7 @@ def test_a_condition_matters(rate, claim):
 @pytest.mark.parametrize("name", FAMILY)
 def test_training_report_is_of_these_weights(weights, name):
     report = json.loads((weights / name / "training.json").read_text(encoding="utf-8"))
-    counts = datasets.training(name)["exposures"].value_counts().to_dict()
+    counts = datasets.training_exposure(name)["exposures"].value_counts().to_dict()
     assert {int(k): n for k, n in report["text"]["facts_by_exposure"].items()} == counts
     assert [stage["curve"][-1]["step"] for stage in report["stages"]] == [
         stage["step"] for stage in report["stages"]
@@ -167,7 +179,7 @@ def test_training_report_is_of_these_weights(weights, name):
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_card_is_of_these_weights_and_shows_the_evaluation(weights, name):
     card = (weights / name / "README.md").read_text(encoding="utf-8")
-    assert user_cache.checksum([weights / name / "model.safetensors"]) in card
+    assert user_cache.checksum_of_files([weights / name / "model.safetensors"]) in card
     table = pd.read_csv(weights / name / "evaluation.csv")
     row = markdown(table, {"none": "none"}).split("\n")[-1]
     assert row.rstrip(" |") in card

@@ -14,8 +14,8 @@ from tests.published.judges import (
     monitor,
     multiplicity,
 )
-from tests.published.judges.judgement import UNDECIDABLE, Reading
-from tests.published.table_checks import Load
+from tests.published.judges.judgement import UNDECIDABLE, Judgement
+from tests.published.table_checks import TableLoader
 
 PAPERS: dict[str, ModuleType] = {
     "MONITOR": monitor,
@@ -25,9 +25,16 @@ PAPERS: dict[str, ModuleType] = {
 }
 
 
-def read(paper: str, claim: str, rests_on: str, load: Load = published.load) -> Reading:
+def judge_claim(
+    paper: str,
+    claim: str,
+    rests_on: str,
+    load: TableLoader = published.load_published_table,
+) -> Judgement:
     """Judge one sentence by the tables."""
     judge = getattr(PAPERS[paper], claim, None)
     return (
-        judge(load) if judge else Reading(UNDECIDABLE, [f"Shown in {rests_on} alone;"])
+        judge(load)
+        if judge
+        else Judgement(UNDECIDABLE, [f"Shown in {rests_on} alone;"])
     )

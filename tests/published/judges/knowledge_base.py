@@ -15,23 +15,26 @@ import scipy.stats
 from helpers import stats
 from notebooks.kit.published import knowledge_base as paper
 from tests.published.judges.judgement import (
-    about_all,
-    in_general,
-    no_change,
-    no_rise,
-    parts,
+    does_not_change,
+    does_not_rise,
+    judge_all_cases,
+    judge_parts,
+    judge_usual_case,
 )
 
-LEVEL = 0.05
-GROUPS = {
+SIGNIFICANCE_LEVEL = 0.05
+SIZE_GROUPS = {
     "small": (0.08, 3),
     "medium": (7, 13),
     "large": (65, 70),
 }  # section 3.1, billions
-STEPS = {"shots": ("zero-shot", "four-shot"), "unsure shots": ("four-shot", "four-two")}
+SETTING_STEPS = {
+    "shots": ("zero-shot", "four-shot"),
+    "unsure shots": ("four-shot", "four-two"),
+}
 
 
-class Change(NamedTuple):
+class MeanChange(NamedTuple):
     """A mean difference over pairs of models, in points, with Student's 95 % interval."""
 
     mean: float
@@ -44,11 +47,15 @@ class Change(NamedTuple):
 def _change(name, measure, load):
     """Return how a measure changes from the first to the second model of each pair."""
     first, second = _paired()[name]
-    settings = STEPS.get(name, ("four-shot", "four-shot"))
-    before, after = (paper.measures(setting, load)[measure] for setting in settings)
+    settings = SETTING_STEPS.get(name, ("four-shot", "four-shot"))
+    before, after = (
+        paper.knowledge_base_measures(setting, load)[measure] for setting in settings
+    )
     moved = after[second].to_numpy() - before[first].to_numpy()
     ends = scipy.stats.ttest_1samp(moved, 0).confidence_interval()
-    return Change(moved.mean(), ends.low, ends.high, int((moved > 0).sum()), len(moved))
+    return MeanChange(
+        moved.mean(), ends.low, ends.high, int((moved > 0).sum()), len(moved)
+    )
 
 
 @cache
@@ -56,7 +63,7 @@ def _paired():
     """Return the names of the models of each comparison, paired."""
     return {
         name: (first.index, second.index)
-        for name, (first, second) in paper.pairs().items()
+        for name, (first, second) in paper.pairs_of_models().items()
     }
 
 
@@ -71,14 +78,15 @@ def _means(name, measure, load):
     about, values = load("kb_table4"), _four_shot(load)[measure]
     if name == "larger":
         return [
-            values[_billion(load).between(*ends)].mean() for ends in GROUPS.values()
+            values[_billion(load).between(*ends)].mean()
+            for ends in SIZE_GROUPS.values()
         ]
     tuned = (about["instruction tuning"] == "yes") | (about["RLHF"] == "yes")
     return [values[~tuned].mean(), values[tuned].mean()]
 
 
 def _four_shot(load):
-    return paper.measures("four-shot", load)
+    return paper.knowledge_base_measures("four-shot", load)
 
 
 def _rank(values, model, high=True):
@@ -86,7 +94,7 @@ def _rank(values, model, high=True):
 
 
 def _r(setting, pair, load):
-    table = paper.measures(setting, load)
+    table = paper.knowledge_base_measures(setting, load)
     return stats.correlation(*(table[name] for name in pair.split(" vs. ")))
 
 
@@ -95,7 +103,9 @@ def balanced(load):
     ranks = [
         _rank(table[m], model, m != "Cons_w") for m in ("NCR", "UR", "Cons_c", "Cons_w")
     ]
-    return parts([len(table), *ranks], all(rank <= len(table) / 2 for rank in ranks))
+    return judge_parts(
+        [len(table), *ranks], all(rank <= len(table) / 2 for rank in ranks)
+    )
 
 
 def more_right_more_wrong(load):
@@ -103,27 +113,29 @@ def more_right_more_wrong(load):
         ["Llama3 70B", "GPT-3.5 Turbo"], ["CR", "WR", "Cons_w"]
     ]
     told = [part for name, pair in table.items() for part in (name, *pair)]
-    return parts(told, *(table.loc["Llama3 70B"] > table.loc["GPT-3.5 Turbo"]))
+    return judge_parts(told, *(table.loc["Llama3 70B"] > table.loc["GPT-3.5 Turbo"]))
 
 
 def both_rates(load):
     same = []
-    for first, second in STEPS.values():
-        moved = paper.measures(second, load) - paper.measures(first, load)
+    for first, second in SETTING_STEPS.values():
+        moved = paper.knowledge_base_measures(
+            second, load
+        ) - paper.knowledge_base_measures(first, load)
         same += list(np.sign(moved["CR"]) == np.sign(moved["WR"]))
-    return in_general(same, enough=0.75)
+    return judge_usual_case(same, enough=0.75)
 
 
 def sizes(load):
     known = _billion(load).dropna()
-    return about_all(
-        [any(a <= size <= b for a, b in GROUPS.values()) for size in known]
+    return judge_all_cases(
+        [any(a <= size <= b for a, b in SIZE_GROUPS.values()) for size in known]
     )
 
 
 def unseen_questions(load):
     templates = len(load("kb_table1"))
-    return parts((templates, templates, templates * 150), templates == 20)
+    return judge_parts((templates, templates, templates * 150), templates == 20)
 
 
 def cut_offs(load):
@@ -131,18 +143,18 @@ def cut_offs(load):
     known = pd.to_datetime(dates[dates != "Unknown"], format="mixed")
     first = pd.Timestamp("2019-04-01")
     told = len(known), len(dates), (known == first).sum(), len(dates) - len(known)
-    return parts(told, (known >= first).all(), len(known) == len(dates))
+    return judge_parts(told, (known >= first).all(), len(known) == len(dates))
 
 
 def released_before(load):
     dates = pd.to_datetime(load("kb_table4")["release"], format="mixed", dayfirst=True)
     before = dates < pd.Timestamp("2024-04-13")
-    return about_all(before, *dates.index[~before])
+    return judge_all_cases(before, *dates.index[~before])
 
 
 def most_factual(load):
     best = _four_shot(load)[["NCR", "UR"]].idxmax()
-    return parts(
+    return judge_parts(
         best, best["NCR"] == "GPT-3.5 Turbo", best["UR"] == "Gemma-Instruct 7B"
     )
 
@@ -151,7 +163,7 @@ def both_sets(load):
     places = _four_shot(load)[["NCR", "UR"]].rank(ascending=False)
     best = places.sum(axis=1).nsmallest(2)
     told = [part for pair in best.items() for part in pair]
-    return parts(told, set(best.index) == {"GPT-3.5 Turbo", "Llama2chat 70B"})
+    return judge_parts(told, set(best.index) == {"GPT-3.5 Turbo", "Llama2chat 70B"})
 
 
 def hidden_by_cr(load):
@@ -159,33 +171,37 @@ def hidden_by_cr(load):
         _four_shot(load).loc["Llama 1 13B"] - _four_shot(load).loc["Gemma-Instruct 7B"]
     )
     told = [part for name in ("CR", "WR", "NCR") for part in (name, gap[name])]
-    return parts(told, gap["CR"] > 0, abs(gap["WR"] - 33.5) < 0.01, gap["NCR"] < 0)
+    return judge_parts(
+        told, gap["CR"] > 0, abs(gap["WR"] - 33.5) < 0.01, gap["NCR"] < 0
+    )
 
 
 def most_consistent(load):
     table = _four_shot(load)
     right, wrong = table["Cons_c"].idxmax(), table["Cons_w"].idxmin()
-    return parts(
+    return judge_parts(
         (right, wrong), right == "Llama3Instruct 70B", wrong == "Llama2chat 7B"
     )
 
 
 def balanced_consistency(load):
     gap = _four_shot(load)["Cons_c"] - _four_shot(load)["Cons_w"]
-    return parts((gap.idxmax(), gap.max()), gap.idxmax() == "Llama3Instruct 8B")
+    return judge_parts((gap.idxmax(), gap.max()), gap.idxmax() == "Llama3Instruct 8B")
 
 
 def most_reliable(load):
     table = _four_shot(load)
     best, iurs = table["NCCR"].idxmax(), table.index[table["IUR"] == table["IUR"].max()]
-    return parts((best, *iurs), best == "GPT-3.5 Turbo", "Gemma-Instruct 7B" in iurs)
+    return judge_parts(
+        (best, *iurs), best == "GPT-3.5 Turbo", "Gemma-Instruct 7B" in iurs
+    )
 
 
 def not_most_reliable(load):
     ncr, nccr = (
         _rank(_four_shot(load)[name], "Llama3Instruct 8B") for name in ("NCR", "NCCR")
     )
-    return parts((ncr, nccr), ncr > 15, nccr == 13)
+    return judge_parts((ncr, nccr), ncr > 15, nccr == 13)
 
 
 def unrelated(load):
@@ -195,39 +211,53 @@ def unrelated(load):
         for setting in ("zero-shot", "four-shot")
         for pair in pairs
     ]
-    return about_all([each > LEVEL for each in p], min(p))
+    return judge_all_cases([each > SIGNIFICANCE_LEVEL for each in p], min(p))
 
 
 def all_significant(load):
     found = {pair: _r("four-two", pair, load).p for pair in load("kb_table2").index}
-    others = [part for pair, p in found.items() if p >= LEVEL for part in (pair, p)]
-    return about_all([p < LEVEL for p in found.values()], *others)
+    others = [
+        part
+        for pair, p in found.items()
+        if p >= SIGNIFICANCE_LEVEL
+        for part in (pair, p)
+    ]
+    return judge_all_cases([p < SIGNIFICANCE_LEVEL for p in found.values()], *others)
 
 
 def right_more_consistent(load):
-    tables = [paper.measures(setting, load) for setting in paper.SETTINGS]
+    tables = [
+        paper.knowledge_base_measures(setting, load)
+        for setting in paper.PROMPT_SETTINGS
+    ]
     holds = [case for table in tables for case in table["Cons_c"] > table["Cons_w"]]
-    return in_general(holds, enough=0.75)
+    return judge_usual_case(holds, enough=0.75)
 
 
 def both_consistencies(load):
-    found = [_r(setting, "Cons_c vs. Cons_w", load) for setting in paper.SETTINGS]
-    reading = about_all([each.r > 0 and each.p < LEVEL for each in found])
+    found = [
+        _r(setting, "Cons_c vs. Cons_w", load) for setting in paper.PROMPT_SETTINGS
+    ]
+    reading = judge_all_cases(
+        [each.r > 0 and each.p < SIGNIFICANCE_LEVEL for each in found]
+    )
     return reading._replace(told=[*(each.r for each in found), *reading.told])
 
 
 def factual_and_consistent(load):
     """Signs, p, and in which setting the last four rows of Table 2 are highest."""
     pairs = [f"{a} vs. {b}" for a in ("NCR", "UR") for b in ("Cons_c", "Cons_w")]
-    r = {s: [_r(s, pair, load) for pair in pairs] for s in paper.SETTINGS}
+    r = {s: [_r(s, pair, load) for pair in pairs] for s in paper.PROMPT_SETTINGS}
     every = [each for found in r.values() for each in found]
     means = {
         setting: np.mean([each.r for each in found]) for setting, found in r.items()
     }
     best, positive = max(means, key=means.get), sum(each.r > 0 for each in every)
-    clear = sum(each.p < LEVEL for each in every)
+    clear = sum(each.p < SIGNIFICANCE_LEVEL for each in every)
     told = positive, len(every), clear, best, means[best]
-    return parts(told, positive == len(every), best == "zero-shot", clear == len(every))
+    return judge_parts(
+        told, positive == len(every), best == "zero-shot", clear == len(every)
+    )
 
 
 def _moves(name, load, **directions):
@@ -238,7 +268,7 @@ def _moves(name, load, **directions):
         told += [measure, *groups, *pairs]
         steps = np.diff(groups) * sign > 0
         holds += [steps.all(), sign * pairs.mean > 0 and pairs.low * pairs.high > 0]
-    return parts(told, *holds)
+    return judge_parts(told, *holds)
 
 
 larger_on_unseen = partial(_moves, "larger", NCR=1, NCCR=1, UR=-1, IUR=-1)
@@ -255,21 +285,25 @@ def _changes(load, holds, *asked):
     told = [
         part for (_, measure), each in zip(asked, found) for part in (measure, *each)
     ]
-    return parts(told, *holds(*found))
+    return judge_parts(told, *holds(*found))
 
 
 def tuned_consistency(load):
     """Intervals have to leave out all but small changes."""
     asked = ("tuned", "Cons_c"), ("tuned", "Cons_w")
     return _changes(
-        load, lambda *found: [no_change(each.low, each.high) for each in found], *asked
+        load,
+        lambda *found: [does_not_change(each.low, each.high) for each in found],
+        *asked,
     )
 
 
 def shots_on_seen(load):
-    asked = [(name, measure) for name in STEPS for measure in ("NCR", "NCCR")]
+    asked = [(name, measure) for name in SETTING_STEPS for measure in ("NCR", "NCCR")]
     return _changes(
-        load, lambda *found: [no_rise(each.low, each.high) for each in found], *asked
+        load,
+        lambda *found: [does_not_rise(each.low, each.high) for each in found],
+        *asked,
     )
 
 

@@ -3,40 +3,48 @@
 from itertools import combinations, pairwise
 
 from helpers import stats
-from tests.published.judges.judgement import about_all, in_general, parts
+from tests.published.judges.judgement import (
+    judge_all_cases,
+    judge_parts,
+    judge_usual_case,
+)
 
 BLOOMZ = ("BLOOMZ-560m", "BLOOMZ-1b1", "BLOOMZ-3b", "BLOOMZ-7b1")
-SERIES = (BLOOMZ, ("Vicuna-7b", "Vicuna-13b"))  # those of Figures 7 and 8
-EQUIVALENT = 3.0  # points of base accuracy; the pairs in bold type differ by up to 1.1
-NOTICEABLE, LARGE = 1.0, 10.0  # points of accuracy
+SIZE_SERIES = (BLOOMZ, ("Vicuna-7b", "Vicuna-13b"))  # those of Figures 7 and 8
+EQUIVALENCE_MARGIN = (
+    3.0  # points of base accuracy; the pairs in bold type differ by up to 1.1
+)
+NOTICEABLE_CHANGE, LARGE_CHANGE = 1.0, 10.0  # points of accuracy
 
 
 def sizes(load):
     billion = load("monitor_table2")["size_billion"]
     told = len(billion), billion.min(), billion.max()
-    return parts(told, *(a == b for a, b in zip(told, (12, 0.56, 30), strict=True)))
+    return judge_parts(
+        told, *(a == b for a, b in zip(told, (12, 0.56, 30), strict=True))
+    )
 
 
 def templates_vary(load):
     table = load("monitor_table2")[["WP", "QA", "FC-pos", "FC-neg"]]
     spread = table.max(axis=1) - table.min(axis=1)
-    return about_all(spread > LARGE, spread.min(), spread.max())
+    return judge_all_cases(spread > LARGE_CHANGE, spread.min(), spread.max())
 
 
 def strong_interference(load):
     change = load("monitor_table3")["wrong_change"]
-    return about_all(change < -NOTICEABLE, change.idxmax(), -change.max())
+    return judge_all_cases(change < -NOTICEABLE_CHANGE, change.idxmax(), -change.max())
 
 
 def hint_helps(load):
     change = load("monitor_table3")["right_change"]
-    return in_general(change > 0, change.idxmin(), change.min())
+    return judge_usual_case(change > 0, change.idxmin(), change.min())
 
 
 def largest_changes(load):
     up, down = (load("monitor_table3")[f"{kind}_change"] for kind in ("right", "wrong"))
     told = up.idxmax(), up.max(), down.idxmin(), -down.min()
-    return parts(told, up.max() == 43.67, down.min() == -56.54)
+    return judge_parts(told, up.max() == 43.67, down.min() == -56.54)
 
 
 def corpus(load):
@@ -44,13 +52,15 @@ def corpus(load):
         load("monitor_corpus").loc["FKTC", "facts"],
         len(load("monitor_table10")),
     )
-    return parts((facts, facts * 13, relations), facts * 13 == 210158, relations == 20)
+    return judge_parts(
+        (facts, facts * 13, relations), facts * 13 == 210158, relations == 20
+    )
 
 
 def fewer_prompts(load):
     row = load("monitor_corpus").loc["FKTC"]
     each = row["prompts"] / row["facts"]
-    return parts([each], each == 13)
+    return judge_parts([each], each == 13)
 
 
 def accuracy_range(load):
@@ -59,20 +69,20 @@ def accuracy_range(load):
     three = load("monitor_table5").filter(regex=" avg$")
     first = most.index[0]
     told = first, most.iloc[0], three.loc[first].max(), three.loc[first].idxmax()[:4]
-    return about_all(three.max(axis=1)[most.index] <= most, *told)
+    return judge_all_cases(three.max(axis=1)[most.index] <= most, *told)
 
 
 def most_capable(load):
     order = load("monitor_table4")["MONITOR"].nsmallest(3).to_dict()
     named = {"LLaMa-30b-ins.": 0.479, "Vicuna-13b": 0.484, "Vicuna-7b": 0.504}
     told = [part for pair in order.items() for part in pair]
-    return parts(told, order == named, list(order) == list(named))
+    return judge_parts(told, order == named, list(order) == list(named))
 
 
 def correlates(load):
     table = load("monitor_table4")
     found = stats.correlation(table["MONITOR"], table["avg"])
-    return parts(
+    return judge_parts(
         (found.r, found.n, found.p), abs(abs(found.r) - 0.846) <= 0.002, found.p < 0.05
     )
 
@@ -80,19 +90,19 @@ def correlates(load):
 def same_accuracy(load):
     two = load("monitor_table5").loc[["BLOOMZ-3b", "Vicuna-7b"]]
     gap, scores = two["P37 avg"].diff().abs().iloc[1], two["P37 MONITOR"].tolist()
-    return parts([gap, *scores], gap < 1, scores == [0.570, 0.432])
+    return judge_parts([gap, *scores], gap < 1, scores == [0.570, 0.432])
 
 
 def loses_its_edge(load):
     score = load("monitor_table5")["P37 MONITOR"]
     told = score.idxmin(), score.min(), "LLaMa-30b-ins.", score["LLaMa-30b-ins."]
-    return parts(told, score.idxmin() != "LLaMa-30b-ins.")
+    return judge_parts(told, score.idxmin() != "LLaMa-30b-ins.")
 
 
 def tuning_is_no_rule(load):
     score = load("monitor_table5").filter(regex=" MONITOR$")
     worse = score.loc["BLOOMZ-3b"] > score.loc["OPT-2b7"]
-    return parts((worse.sum(), len(worse)), worse.any())
+    return judge_parts((worse.sum(), len(worse)), worse.any())
 
 
 def steadier(load):
@@ -100,48 +110,50 @@ def steadier(load):
     table, holds = load("monitor_table6"), {}
     for a, b in combinations(table.index, 2):
         one, two = table.loc[a], table.loc[b]
-        if abs(one["base"] - two["base"]) <= EQUIVALENT:
+        if abs(one["base"] - two["base"]) <= EQUIVALENCE_MARGIN:
             holds[a, b] = (one["MONITOR"] < two["MONITOR"]) == (one["std"] < two["std"])
-    found = in_general(holds.values())
+    found = judge_usual_case(holds.values())
     others = [name for pair, right in holds.items() if not right for name in pair]
     return found._replace(told=[*found.told[::-1], *others])
 
 
 def higher_probabilities(load):
     table = load("monitor_table7")
-    return about_all(table.loc["Vicuna-7b"] > table.loc["BLOOMZ-3b"])
+    return judge_all_cases(table.loc["Vicuna-7b"] > table.loc["BLOOMZ-3b"])
 
 
 def solid_share(load):
     share = load("monitor_figure5")["solid_percent"]
     told = share["BLOOMZ-3b"], share["Vicuna-7b"]
-    return parts(told, told[1] > told[0])
+    return judge_parts(told, told[1] > told[0])
 
 
 def saving(load):
     row = load("monitor_table8").iloc[0]
     ratio = row["accuracy"] / row["MONITOR"]
-    return parts((row["accuracy"], row["MONITOR"], ratio), abs(ratio - 2.97) <= 0.015)
+    return judge_parts(
+        (row["accuracy"], row["MONITOR"], ratio), abs(ratio - 2.97) <= 0.015
+    )
 
 
 def scale_overall(load):
     score = load("monitor_table4")["MONITOR"]
-    falls = [score[b] < score[a] for series in SERIES for a, b in pairwise(series)]
-    return in_general(falls, enough=0.75)
+    falls = [score[b] < score[a] for series in SIZE_SERIES for a, b in pairwise(series)]
+    return judge_usual_case(falls, enough=0.75)
 
 
 def scale_by_fact(load):
     score = load("monitor_table10")[list(BLOOMZ)]
     whole = (score.diff(axis=1).iloc[:, 1:] < 0).all(axis=1).sum()
-    return in_general(score[BLOOMZ[-1]] < score[BLOOMZ[0]], whole)
+    return judge_usual_case(score[BLOOMZ[-1]] < score[BLOOMZ[0]], whole)
 
 
 def scale_may_fail(load):
     score = load("monitor_table10")[list(BLOOMZ)]
     rises = (score.diff(axis=1).iloc[:, 1:] > 0).any(axis=1)
-    return parts((rises.sum(), len(rises)), rises.any())
+    return judge_parts((rises.sum(), len(rises)), rises.any())
 
 
 def distinct_scores(load):
     score = load("monitor_table5")["P37 MONITOR"][["OPT-2b7", "BLOOMZ-3b"]].tolist()
-    return parts(score, score == [0.471, 0.570])
+    return judge_parts(score, score == [0.471, 0.570])

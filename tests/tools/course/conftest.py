@@ -6,7 +6,7 @@ import pytest
 from nbformat import write
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-HIDDEN = """import math
+HIDDEN_TESTS_CODE = """import math
 
 
 def ex_code_1(random):
@@ -16,13 +16,13 @@ def ex_code_1(random):
 def ex_code_2(random):
     return [math.pi]
 """
-SOUND = Path(__file__).with_name("sound.md").read_text(encoding="utf-8")
+SOUND_EXERCISES = Path(__file__).with_name("sound.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def chapter(tmp_path):
 
-    def make(text: str = SOUND, *, install: bool = False) -> Path:
+    def make(text: str = SOUND_EXERCISES, *, install: bool = False) -> Path:
         cells = [
             new_markdown_cell("(made-up)=\n# Is it so?\n\nA question.", id="title")
         ]
@@ -33,7 +33,7 @@ def chapter(tmp_path):
             )
         path = tmp_path / "made_up.ipynb"
         (tmp_path / "hidden").mkdir(exist_ok=True)
-        (tmp_path / "hidden" / "made_up.py").write_text(HIDDEN)
+        (tmp_path / "hidden" / "made_up.py").write_text(HIDDEN_TESTS_CODE)
         write(new_notebook(cells=[*cells, new_markdown_cell(text, id="last")]), path)
         return path
 
@@ -43,4 +43,4 @@ def chapter(tmp_path):
 @pytest.fixture
 def sound() -> str:
     """Return the text of exercises that keep every promise."""
-    return SOUND
+    return SOUND_EXERCISES

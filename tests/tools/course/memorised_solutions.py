@@ -5,7 +5,7 @@ import pickle
 
 from notebooks.kit.hidden_tests import check
 
-MEMORY = """import base64, pickle
+MEMORY_TEMPLATE = """import base64, pickle
 
 {name}_values = pickle.loads(base64.b64decode({values!r}))
 
@@ -15,7 +15,7 @@ def {name}(*args, **kwargs):
 """
 
 
-def memorised(exercise):
+def memorised_solution(exercise):
     """Return code that passes an exercise's visible test from memory."""
     names = {}
     exec(exercise.solution, names)
@@ -24,7 +24,9 @@ def memorised(exercise):
         names[name] = _recorded(names[name], seen)
     exec(exercise.test, names | {"check": check})
     return "\n\n".join(
-        MEMORY.format(name=name, values=base64.b64encode(pickle.dumps(seen)).decode())
+        MEMORY_TEMPLATE.format(
+            name=name, values=base64.b64encode(pickle.dumps(seen)).decode()
+        )
         for name, seen in values.items()
     )
 

@@ -4,7 +4,7 @@ import ast
 import copy
 from collections.abc import Iterator
 
-SWAPS = {
+OPERATOR_SWAPS = {
     ast.Lt: (ast.LtE, ast.Gt),
     ast.LtE: (ast.Lt, ast.Gt),
     ast.Gt: (ast.GtE, ast.Lt),
@@ -24,7 +24,7 @@ SWAPS = {
 }
 
 
-def mutants(source: str) -> Iterator[tuple[str, str]]:
+def mutant_solutions(source: str) -> Iterator[tuple[str, str]]:
     """Yield what was changed, as "line: before -> after", and the code."""
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
@@ -66,14 +66,14 @@ def _others(node: ast.AST, names: set[str]) -> Iterator[ast.AST]:
     """Yield what may take a node's place."""
     match node:
         case ast.Compare(ops=[operator]):
-            for swap in SWAPS.get(type(operator), ()):
+            for swap in OPERATOR_SWAPS.get(type(operator), ()):
                 yield _with(node, ops=[swap()])
         case ast.BinOp():
-            for swap in SWAPS.get(type(node.op), ()):
+            for swap in OPERATOR_SWAPS.get(type(node.op), ()):
                 yield _with(node, op=swap())
             yield from (node.left, node.right)
         case ast.BoolOp():
-            for swap in SWAPS[type(node.op)]:
+            for swap in OPERATOR_SWAPS[type(node.op)]:
                 yield _with(node, op=swap())
             yield from node.values
         case ast.UnaryOp():

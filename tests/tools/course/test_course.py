@@ -23,7 +23,7 @@ def made(tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("course")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checks, "try_out", lambda exercise: None)
+        patch.setattr(checks, "check_exercise", lambda exercise: None)
         assert commands.main(["course", "--folder", str(folder)]) == 0
     return folder
 
@@ -38,10 +38,11 @@ def sources(notebook, ending):
 
 def test_a_notebook_for_each_chapter_and_an_assignment_for_each_week(made):
     found = {
-        name: exercises.read(NOTEBOOKS / f"{name}.ipynb") for name in render.chapters()
+        name: exercises.read_exercises(NOTEBOOKS / f"{name}.ipynb")
+        for name in render.chapter_names()
     }
     chapters = {f"{name}.ipynb" for name in found}
-    names = [f"week-{number}" for number in range(1, weeks.WEEKS + 1)]
+    names = [f"week-{number}" for number in range(1, weeks.NUMBER_OF_WEEKS + 1)]
     for folder, there in {
         "student": chapters,
         "instructor": chapters,
@@ -83,7 +84,7 @@ def test_a_notebook_for_each_chapter_and_an_assignment_for_each_week(made):
     assert {path.name for path in (made / "quiz").iterdir()} == quizzes
 
 
-@pytest.mark.parametrize("chapter", render.chapters())
+@pytest.mark.parametrize("chapter", render.chapter_names())
 def test_the_cells_do_what_the_chapter_promises(made, chapter):
     """In the order of the notebook, in one namespace, as a student's kernel would."""
     student, instructor = (
@@ -97,7 +98,7 @@ def test_the_cells_do_what_the_chapter_promises(made, chapter):
         "\n".join(c.source for c in student.cells),
         sources(student, "-function"),
     )
-    for exercise in exercises.read(NOTEBOOKS / f"{chapter}.ipynb"):
+    for exercise in exercises.read_exercises(NOTEBOOKS / f"{chapter}.ipynb"):
         assert exercise.notes.splitlines()[0] not in text
         if exercise.kind == "code":
             last = exercise.solution.strip().splitlines()[-1].strip()
@@ -122,7 +123,9 @@ def test_making_it_again_changes_no_byte(made, tmp_path):
 
 def test_the_chapters_cell_that_installs_comes_first_and_roles_are_words(chapter):
     path = chapter(install=True)
-    made = course_files.notebook(path, exercises.read(path), "instructor")
+    made = course_files.exercise_notebook(
+        path, exercises.read_exercises(path), "instructor"
+    )
     first = next(cell for cell in made.cells if cell.cell_type == "code")
     assert (first.id, first.source) == ("install", "%pip install something")
     assert made.cells[0].source.startswith("# Exercises: Is it so?")
@@ -136,7 +139,7 @@ def test_a_mistake_ends_in_one_sentence_before_anything_is_written(
     chapter, sound, tmp_path, monkeypatch, capsys
 ):
     chapter(sound.replace("+ 1\n", "+ 2\n", 1))
-    monkeypatch.setattr(render, "chapters", lambda: ["made_up"])
+    monkeypatch.setattr(render, "chapter_names", lambda: ["made_up"])
     words = ["--folder", str(tmp_path / "out"), "--templates", str(tmp_path)]
     assert commands.main(["course", *words]) == 2
     assert not (tmp_path / "out").exists()

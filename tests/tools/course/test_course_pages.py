@@ -42,7 +42,7 @@ def test_the_glossary_is_in_order_and_says_each_word_once():
     assert len(glossary()) >= 30
 
 
-@pytest.mark.parametrize("name", render.chapters())
+@pytest.mark.parametrize("name", render.chapter_names())
 def test_a_chapter_links_to_the_glossary_at_first_use(name):
     found = linked(chapter(name))
     assert set(found) <= set(glossary())
@@ -57,12 +57,16 @@ def test_every_chapter_has_its_objectives():
         page("instructors").partition("## Learning objectives")[2].partition("\n## ")[0]
     )
     rows = re.findall(r"^\| \{ref\}`([\w-]+)` \|", text, flags=re.MULTILINE)
-    assert [label.replace("-", "_") for label in rows] == render.chapters()
+    assert [label.replace("-", "_") for label in rows] == render.chapter_names()
 
 
 def test_the_table_of_times_was_measured_for_every_chapter():
-    table = pd.read_csv(weeks.TABLE)
-    asking = [name for name in render.chapters() if jobs.kind(name) != "synthesis"]
+    table = pd.read_csv(weeks.COURSE_TIMES_FILE)
+    asking = [
+        name
+        for name in render.chapter_names()
+        if jobs.chapter_kind(name) != "synthesis"
+    ]
     assert set(table["notebook"]) == set(asking)
     assert (table[["minutes", "minutes of one core", "GB of memory"]] > 0).all(
         axis=None
@@ -74,7 +78,7 @@ def test_the_table_of_times_was_measured_for_every_chapter():
 def test_the_syllabus_names_what_there_is():
     rows = re.findall(r"^\| .*\{ref\}.*\|$", page("syllabus"), flags=re.MULTILINE)
     quizzes = (ROOT / "notebooks" / "quiz").glob("*.yaml")
-    items = {item.id for path in quizzes for item in quiz.read(path)}
+    items = {item.id for path in quizzes for item in quiz.read_quiz_items(path)}
     rubric = page("project").partition("## Rubric")[2]
     assert len(rows) >= 6
     for row in rows:

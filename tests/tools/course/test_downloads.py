@@ -8,9 +8,9 @@ import pytest
 
 from book.tools import render
 from book.tools.course import assignments, checks, downloads, weeks
-from tests.program_calls import python
+from tests.program_calls import run_python
 
-PLANNED = weeks.of_the_book()
+PLANNED = weeks.weeks_of_book()
 RUN = """
 import json, sys
 before = set(sys.modules)
@@ -25,7 +25,7 @@ print(globals().get("helpers") or sys.modules.get("helpers"))
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("downloads")
-    downloads.write(folder)
+    downloads.write_week_downloads(folder)
     return folder
 
 
@@ -35,12 +35,12 @@ def test_a_download_has_tasks_and_tests_but_no_solution(made, week):
     nbformat.validate(notebook)
     text = "\n".join(cell.source for cell in notebook.cells)
     for exercise in week.exercises:
-        assert assignments.task(exercise) in text
+        assert assignments.exercise_markdown(exercise) in text
         assert exercise.notes.splitlines()[0] not in text
         if exercise.kind == "code":
             assert exercise.test.rstrip() in text
             assert exercise.draw not in text
-            assert checks.stub(exercise).rstrip() in text
+            assert checks.stub_code(exercise).rstrip() in text
             assert exercise.solution.strip().splitlines()[-1] not in text
     assert "compare(" not in text
     assert "SOLUTION" not in text
@@ -59,11 +59,11 @@ def test_a_zip_needs_nothing_of_the_clone(made, week, tmp_path):
         made / f"{week.name}.ipynb"
     ).read_bytes()
     coded = [one for one in week.exercises if one.kind == "code"]
-    solved = {checks.stub(one).rstrip(): one.solution for one in coded}
+    solved = {checks.stub_code(one).rstrip(): one.solution for one in coded}
     cells = [c.source for c in notebook.cells if c.cell_type == "code"]
     assert set(solved) <= set(cells)
     given = json.dumps([solved.get(cell, cell) for cell in cells])
-    done = python("-c", RUN, cwd=place, input=given)
+    done = run_python("-c", RUN, cwd=place, input=given)
     heavy, package = done.stdout.splitlines()[-2:]
     assert heavy == "[]"
     assert package == "None" or str(place) in package
@@ -74,12 +74,12 @@ def test_the_repository_has_the_copies_that_colab_and_binder_open(
     made, week, tmp_path, monkeypatch
 ):
     copy, page = (
-        downloads.COPIES / f"{week.name}.ipynb",
-        render.HTML.with_name("instructors.html"),
+        downloads.WEEK_NOTEBOOKS_FOLDER / f"{week.name}.ipynb",
+        render.FRONT_PAGE.with_name("instructors.html"),
     )
     assert copy.read_bytes() == (made / copy.name).read_bytes(), "run make course"
-    offered = downloads.addresses(week)
-    assert set(offered) == set(downloads.FILES)
+    offered = downloads.exercise_addresses(week)
+    assert set(offered) == set(downloads.DOWNLOAD_SUFFIXES)
     if page.is_file():
         assert all(
             f'href="{to}"' in page.read_text(encoding="utf-8")
@@ -89,12 +89,12 @@ def test_the_repository_has_the_copies_that_colab_and_binder_open(
         assert all(
             file.read_bytes() == (made / file.name).read_bytes() for file in files
         )
-    settings = render.CONFIG.read_text().replace(
+    settings = render.BOOK_CONFIG.read_text().replace(
         'url: ""', "url: https://github.com/some/book"
     )
-    monkeypatch.setattr(render, "CONFIG", tmp_path / "_config.yml")
-    render.CONFIG.write_text(settings)
-    addresses = downloads.addresses(week)
+    monkeypatch.setattr(render, "BOOK_CONFIG", tmp_path / "_config.yml")
+    render.BOOK_CONFIG.write_text(settings)
+    addresses = downloads.exercise_addresses(week)
     assert addresses["Colab"].endswith(f"/blob/main/notebooks/weeks/{copy.name}")
     assert addresses["Binder"].endswith(
         f"/main?urlpath=lab/tree/notebooks/weeks/{copy.name}"

@@ -19,12 +19,12 @@ from notebooks.analysis import smollm2
 
 ROOT = Path(__file__).resolve().parents[3]
 CHAPTERS = {
-    name: exercises.read(ROOT / "notebooks" / f"{name}.ipynb")
-    for name in render.chapters()
+    name: exercises.read_exercises(ROOT / "notebooks" / f"{name}.ipynb")
+    for name in render.chapter_names()
 }
 ALL = [exercise for several in CHAPTERS.values() for exercise in several]
 CODE = [exercise for exercise in ALL if exercise.kind == "code"]
-PLANNED = weeks.of_the_book()
+PLANNED = weeks.weeks_of_book()
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -55,8 +55,8 @@ def test_a_week_asks_for_functions_of_different_names(week):
 
 @pytest.mark.parametrize("exercise", CODE, ids=lambda one: one.label)
 def test_the_solution_passes_and_the_stub_fails(exercise):
-    checks.try_out(exercise)
-    signature = re.search(r"def (\w+\([^)]*\))", checks.stub(exercise))[1]
+    checks.check_exercise(exercise)
+    signature = re.search(r"def (\w+\([^)]*\))", checks.stub_code(exercise))[1]
     assert f"`{signature}`" in exercise.text
     code = exercise.solution + exercise.test
     assert not re.search(
@@ -70,7 +70,7 @@ def test_weeks_are_as_even_as_the_order_allows():
     minutes = [5, 10, 30, 5, 10, 20, 15, 5, 40, 10]
     cuts = [(0, *ends, 10) for ends in combinations(range(1, 10), 3)]
     best = min(sum(sum(minutes[a:b]) ** 2 for a, b in pairwise(c)) for c in cuts)
-    ends = [0, *weeks.divided(minutes, weeks=4)]
+    ends = [0, *weeks.week_ends(minutes, weeks=4)]
     assert sum(sum(minutes[a:b]) ** 2 for a, b in pairwise(ends)) == best
 
 
@@ -81,7 +81,7 @@ def test_a_run_counts_where_its_chapter_begins(tmp_path):
         replace(ALL[0], chapter=c, label=l, minutes=10)
         for c, l in ("ax", "by", "bz", "cw")
     ]
-    planned = [week for week in weeks.plan(made, times) if week.exercises]
+    planned = [week for week in weeks.plan_weeks(made, times) if week.exercises]
     minutes = {one.label: week.minutes for week in planned for one in week.exercises}
     assert minutes == {"x": 10, "y": 25, "z": 10, "w": 10}
     assert [week.chapters for week in planned] == [["a"], ["b"], [], ["c"]]
@@ -90,37 +90,39 @@ def test_a_run_counts_where_its_chapter_begins(tmp_path):
 def test_the_plan_has_every_exercise_once_in_order():
     planned = PLANNED
     assert [one for week in planned for one in week.exercises] == ALL
-    assert [name for week in planned for name in week.chapters] == render.chapters()
-    assert len(planned) == weeks.WEEKS
+    assert [
+        name for week in planned for name in week.chapters
+    ] == render.chapter_names()
+    assert len(planned) == weeks.NUMBER_OF_WEEKS
     minutes = [week.minutes for week in planned]
     assert max(minutes) - min(minutes) <= max(one.minutes for one in ALL)
     assert sum(week.points for week in planned) == sum(one.points for one in ALL)
 
 
 def test_the_page_names_them_all():
-    text = "\n\n".join(map(weeks.paragraph, PLANNED))
+    text = "\n\n".join(map(weeks.week_markdown, PLANNED))
     assert re.findall(r"`([^`]+) <(ex-[\w-]+)>`", text.replace("\n", " ")) != []
     assert sorted(re.findall(r"<(ex-[\w-]+)>", text)) == sorted(
         one.label for one in ALL
     )
-    assert text.count("**Week ") == weeks.WEEKS
+    assert text.count("**Week ") == weeks.NUMBER_OF_WEEKS
 
 
 @pytest.mark.parametrize("week", PLANNED, ids=lambda week: week.name)
 def test_a_class_takes_two_hours(week):
-    minutes = [minutes for minutes, _ in weeks.in_class(week)]
+    minutes = [minutes for minutes, _ in weeks.class_activities(week)]
     assert all(minute > 0 for minute in minutes)
-    assert sum(minutes) == weeks.CLASS
-    assert weeks.timetable(week).endswith("|")
+    assert sum(minutes) == weeks.CLASS_MINUTES
+    assert weeks.timetable_markdown(week).endswith("|")
     for name in week.chapters:
-        core, optional = weeks.slides(name)
+        core, optional = weeks.slide_minutes(name)
         assert 40 <= core <= 75
         assert core + optional <= 90
 
 
 DRAWS = [
     (label, n)
-    for label, given in exercises.PAPER.items()
+    for label, given in exercises.PAPER_EXERCISES.items()
     for n in range(len(given["draws"]))
 ]
 
@@ -174,21 +176,23 @@ ANSWERS = {  # what the notes have to say, computed in another way
 
 
 def test_every_exercise_on_paper_can_be_drawn():
-    assert {one.label for one in ALL if one.kind == "on paper"} <= set(exercises.PAPER)
+    assert {one.label for one in ALL if one.kind == "on paper"} <= set(
+        exercises.PAPER_EXERCISES
+    )
 
 
 @pytest.mark.parametrize(("label", "number"), DRAWS)
 def test_the_notes_of_each_draw_are_right(label, number):
     made, (one,) = (
-        exercises.filled(label, number),
+        exercises.paper_exercise_texts(label, number),
         [one for one in ALL if one.label == label],
     )
-    right = ANSWERS[label](**exercises.PAPER[label]["draws"][number])
+    right = ANSWERS[label](**exercises.PAPER_EXERCISES[label]["draws"][number])
     assert all(answer in made["notes"] for answer in right), made["notes"]
     if number == 0:
         assert (one.text, one.notes) == (made["text"], made["notes"])
     else:  # as hard: the same words and steps, other numbers; the book's key is wrong
-        book = ANSWERS[label](**exercises.PAPER[label]["draws"][0])
+        book = ANSWERS[label](**exercises.PAPER_EXERCISES[label]["draws"][0])
         assert made["text"] != one.text
         assert right != book
         shape = [re.sub(r"[\d.]+", "0", text["notes"]) for text in (made, vars(one))]
@@ -198,17 +202,24 @@ def test_the_notes_of_each_draw_are_right(label, number):
 @pytest.mark.parametrize("seed", [2027, 2028])
 def test_solutions_pass_another_seed(seed):
     for one in ALL:
-        again = exercises.drawn(one, seed)
-        assert (again.text != one.text) == (one.label in exercises.PAPER)
+        again = exercises.exercise_with_draws(one, seed)
+        assert (again.text != one.text) == (one.label in exercises.PAPER_EXERCISES)
         if one.kind == "code":
             assert again.hidden() != one.hidden()
-            assert checks.run(again.solution, again.hidden(), one.label) is None
+            assert (
+                checks.solution_failure(again.solution, again.hidden(), one.label)
+                is None
+            )
 
 
 def test_the_kept_table_is_that_of_the_archive():
-    answers = exchange.read(smollm2.ARCHIVE).files["monitor/answers.parquet"]
-    facts = smollm2.by_fact(files.table(answers, "it")).round(3)
-    (table,) = exercises.NOTEBOOKS.glob("weeks/smollm2.csv")
+    answers = exchange.read_archive(smollm2.SMOLLM2_ARCHIVE).files[
+        "monitor/answers.parquet"
+    ]
+    facts = smollm2.accuracy_by_fact_and_context(
+        files.read_parquet_table(answers, "it")
+    ).round(3)
+    (table,) = exercises.NOTEBOOKS_FOLDER.glob("weeks/smollm2.csv")
     kept = np.genfromtxt(table, delimiter=",", names=True, dtype=None, encoding="utf-8")
     for column in ("occurrences", "none", "unrelated", "wrong", "reworded"):
         assert kept[column] == pytest.approx(facts[column].to_numpy())

@@ -17,9 +17,9 @@ from book.tools import __main__ as commands
 from book.tools import render
 from book.tools.course import exercises, weeks
 from book.tools.jobs import TEMPLATES
-from tests.program_calls import call
-from tests.tools.course.memorised_solutions import memorised
-from tests.tools.course.test_hidden import RIGHT
+from tests.program_calls import run_program
+from tests.tools.course.memorised_solutions import memorised_solution
+from tests.tools.course.test_hidden import RIGHT_SOLUTIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILT = ROOT / "build" / "grading" / "bin" / "python"
@@ -38,7 +38,7 @@ def command(module, *words, at):
         "PYTHONPATH": os.pathsep.join(path),
         "PATH": f"{Path(PYTHON).parent}{os.pathsep}{os.environ['PATH']}",
     }
-    done = call(PYTHON, "-m", module, *words, cwd=at, env=os.environ | found)
+    done = run_program(PYTHON, "-m", module, *words, cwd=at, env=os.environ | found)
     return done.stdout + done.stderr
 
 
@@ -47,12 +47,12 @@ def week():
     """Return the week in which kappa is asked for."""
     found = [
         e
-        for name in render.chapters()
-        for e in exercises.read(TEMPLATES / f"{name}.ipynb")
+        for name in render.chapter_names()
+        for e in exercises.read_exercises(TEMPLATES / f"{name}.ipynb")
     ]
     (chosen,) = (
         week
-        for week in weeks.plan(found)
+        for week in weeks.plan_weeks(found)
         if "ex-calibration-kappa" in [exercise.label for exercise in week.exercises]
     )
     return chosen
@@ -61,7 +61,7 @@ def week():
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """Return the folder of the course, where both systems are installed."""
-    if call(PYTHON, "-c", "import nbgrader, otter", code=None).returncode:
+    if run_program(PYTHON, "-c", "import nbgrader, otter", code=None).returncode:
         pytest.skip("neither nbgrader nor Otter-Grader here: make test-grading")
     folder = tmp_path_factory.mktemp("course")
     assert commands.main(["course", "--folder", str(folder)]) == 0
@@ -83,9 +83,9 @@ def handed_in(released, week, kind):
         if kind == "solved" or (kind == "half" and number % 2 == 0):
             cell.source = exercise.solution
         elif kind == "other":
-            cell.source = dict(RIGHT).get(exercise.label, exercise.solution)
+            cell.source = dict(RIGHT_SOLUTIONS).get(exercise.label, exercise.solution)
         elif kind == "wrong":
-            cell.source = memorised(exercise)
+            cell.source = memorised_solution(exercise)
     return notebook
 
 

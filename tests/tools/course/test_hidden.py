@@ -14,14 +14,14 @@ from book.tools import render
 from book.tools.course import checks, exercises
 from book.tools.jobs import TEMPLATES
 from notebooks.kit import hidden_tests
-from tests.tools.course.memorised_solutions import memorised
-from tests.tools.course.mutants import mutants
+from tests.tools.course.memorised_solutions import memorised_solution
+from tests.tools.course.mutants import mutant_solutions
 
 _READ = yaml.safe_load(
     Path(__file__).with_name("wrong.yaml").read_text(encoding="utf-8")
 )
 SAME, WRONG = _READ["same"], _READ["wrong"]
-RIGHT = re.findall(  # written in another way
+RIGHT_SOLUTIONS = re.findall(  # written in another way
     r"^## (\S+)\n\n```python\n(.*?)^```",
     Path(__file__).with_name("right.md").read_text(encoding="utf-8"),
     flags=re.MULTILINE | re.DOTALL,
@@ -29,7 +29,7 @@ RIGHT = re.findall(  # written in another way
 
 
 def in_code(chapter):
-    found = exercises.read(TEMPLATES / f"{chapter}.ipynb")
+    found = exercises.read_exercises(TEMPLATES / f"{chapter}.ipynb")
     return [exercise for exercise in found if exercise.kind == "code"]
 
 
@@ -43,7 +43,7 @@ def fails():
     def run(code, test, label, seconds):
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
         try:
-            return checks.run(code, test, label) is not None
+            return checks.solution_failure(code, test, label) is not None
         except TimeoutError:
             return True
         finally:
@@ -54,7 +54,7 @@ def fails():
     signal.signal(signal.SIGVTALRM, before)
 
 
-CODED = {one.label: one for name in render.chapters() for one in in_code(name)}
+CODED = {one.label: one for name in render.chapter_names() for one in in_code(name)}
 
 
 @pytest.mark.parametrize(("label", "old", "new"), WRONG)
@@ -63,40 +63,43 @@ def test_a_wrong_solution_fails(label, old, new):
     assert old in exercise.solution
     wrong = exercise.solution.replace(old, new)
     failures = [
-        checks.run(wrong, test, label) for test in (exercise.test, exercise.hidden())
+        checks.solution_failure(wrong, test, label)
+        for test in (exercise.test, exercise.hidden())
     ]
     failure = next(filter(None, failures))
     assert isinstance(failure, AssertionError)
     assert "expected:" in str(failure)
 
 
-@pytest.mark.parametrize(("label", "code"), RIGHT)
+@pytest.mark.parametrize(("label", "code"), RIGHT_SOLUTIONS)
 def test_another_right_solution_passes(label, code):
-    assert checks.run(code, CODED[label].test, label) is None
-    assert checks.run(code, CODED[label].hidden(), label) is None
+    assert checks.solution_failure(code, CODED[label].test, label) is None
+    assert checks.solution_failure(code, CODED[label].hidden(), label) is None
 
 
-@pytest.mark.parametrize("chapter", render.chapters())
+@pytest.mark.parametrize("chapter", render.chapter_names())
 def test_the_visible_tests_own_values_do_not_pass(chapter):
     for exercise in in_code(chapter):
-        code = memorised(exercise)
-        assert checks.run(code, exercise.test, exercise.label) is None
-        assert checks.run(code, exercise.hidden(), exercise.label) is not None
+        code = memorised_solution(exercise)
+        assert checks.solution_failure(code, exercise.test, exercise.label) is None
+        assert (
+            checks.solution_failure(code, exercise.hidden(), exercise.label) is not None
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("chapter", render.chapters())
+@pytest.mark.parametrize("chapter", render.chapter_names())
 def test_no_mutant_of_a_solution_passes(chapter, fails):
     for exercise in in_code(chapter):
         label, counts, left = exercise.label, [0, 0], set()
         began = time.process_time()
         for test in (exercise.test, exercise.hidden()):
-            assert checks.run(exercise.solution, test, label) is None
+            assert checks.solution_failure(exercise.solution, test, label) is None
         enough = 0.3 + 4 * (
             time.process_time() - began
         )  # what takes longer goes on for ever
-        for what, code in mutants(exercise.solution):
+        for what, code in mutant_solutions(exercise.solution):
             if fails(code, exercise.test, label, enough):
                 counts[0] += 1
             elif fails(code, exercise.hidden(), label, enough):
@@ -127,13 +130,13 @@ def test_no_mutant_of_a_solution_passes(chapter, fails):
     ],
 )
 def test_results_agree(found, right, same):
-    assert hidden_tests.agree(found, right) is same
+    assert hidden_tests.results_agree(found, right) is same
 
 
 def test_inputs_are_a_functions_own():
     """One that changes its argument does not spoil the solution's."""
     with pytest.raises(AssertionError, match=r"pop\(\[1, 2\]\) returns 2; expected: 1"):
-        hidden_tests.compare(
+        hidden_tests.check_against_solutions(
             [_pop], [lambda values: values[0]], lambda random: [[1, 2]]
         )
 
@@ -148,7 +151,7 @@ def test_a_chapter_without_inputs_is_refused(chapter):
     with pytest.raises(
         exercises.UserError, match=r"ex_code_1\(random\) in .*made_up.py"
     ):
-        exercises.read(path)
+        exercises.read_exercises(path)
     (path.parent / "hidden" / "made_up.py").write_text("def ex_code_1(random) return 1")
     with pytest.raises(exercises.UserError, match=r"made_up\.py is not Python"):
-        exercises.read(path)
+        exercises.read_exercises(path)

@@ -12,7 +12,7 @@ from helpers import UserError
 
 
 def test_reads_all_parts_of_an_exercise(chapter):
-    hand, first, _, why = exercises.read(chapter())
+    hand, first, _, why = exercises.read_exercises(chapter())
     assert (hand.kind, hand.title, hand.label) == ("on paper", "By hand", "ex-hand")
     assert (first.difficulty, first.minutes, first.kind) == (2, 10, "code")
     assert first.text == "Write `more(x)`. It adds one to a {term}`number`."
@@ -51,7 +51,7 @@ def test_reads_all_parts_of_an_exercise(chapter):
 def test_a_broken_exercise_ends_in_a_sentence(chapter, sound, old, new, message):
     assert old in sound
     with pytest.raises(UserError, match=message):
-        exercises.read(chapter(sound.replace(old, new, 1)))
+        exercises.read_exercises(chapter(sound.replace(old, new, 1)))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_broken_exercise_ends_in_a_sentence(chapter, sound, old, new, message)
     ],
 )
 def test_roles_become_words(markdown, shown):
-    assert exercises.plain(markdown, "x") == shown
+    assert exercises.plain_markdown(markdown, "x") == shown
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_roles_become_words(markdown, shown):
 )
 def test_a_role_without_words_is_refused(role):
     with pytest.raises(UserError, match="ex-here has the role"):
-        exercises.plain(f"As in {role}.", "ex-here")
+        exercises.plain_markdown(f"As in {role}.", "ex-here")
 
 
 @pytest.fixture
 def one(chapter):
-    return exercises.read(chapter())[1]
+    return exercises.read_exercises(chapter())[1]
 
 
 LONG = 'def more(x: int, y=1) -> int:\n    """Add one.\n\n    Or two.\n    """\n'
@@ -96,7 +96,7 @@ MORE = 'def more(x):\n    """Add one."""\n'
 )  # fmt: skip
 def test_the_stub_keeps_imports_signature_and_docstring(one, solution, head):
     changed = replace(one, solution=solution or one.solution, title="How many?")
-    assert checks.stub(changed) == f"{head}    raise NotImplementedError\n"
+    assert checks.stub_code(changed) == f"{head}    raise NotImplementedError\n"
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,14 @@ def test_the_stub_keeps_imports_signature_and_docstring(one, solution, head):
 )
 def test_what_keeps_no_promise_is_refused(one, changes, message):
     with pytest.raises(UserError, match=message):
-        checks.try_out(replace(one, **changes))
+        checks.check_exercise(replace(one, **changes))
 
 
 def test_each_exercise_runs_in_names_of_its_own(one):
-    assert checks.run("x = 1", "assert x == 1", "first") is None
-    assert isinstance(checks.run("y = 1", "assert x == 1", "second"), NameError)
+    assert checks.solution_failure("x = 1", "assert x == 1", "first") is None
+    assert isinstance(
+        checks.solution_failure("y = 1", "assert x == 1", "second"), NameError
+    )
 
 
 MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")
@@ -136,22 +138,22 @@ MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")
 
 @pytest.fixture
 def week(chapter):
-    found = exercises.read(chapter())
+    found = exercises.read_exercises(chapter())
     return Week(3, [found[0], found[1], found[3]], ["made_up"], 30)
 
 
 def test_what_helps_a_solution_moves_into_it(week):
-    code = assignments.solution(week.exercises[1], *MARKS)
+    code = assignments.marked_solution_code(week.exercises[1], *MARKS)
     head, _, rest = code.partition(MARKS[0])
     assert head == 'import math\n\n\ndef more(x):\n    """Add one."""\n    '
     assert "    def half(x):\n        return x / 2\n" in rest
     assert "# not so simple" not in head
-    assert checks.run(code, week.exercises[1].test, "x") is None
-    assert checks.run(code, week.exercises[1].hidden(), "x") is None
+    assert checks.solution_failure(code, week.exercises[1].test, "x") is None
+    assert checks.solution_failure(code, week.exercises[1].hidden(), "x") is None
 
 
 def test_nbgrader_knows_what_each_cell_is(week):
-    made = assignments.nbgrader(week)
+    made = assignments.nbgrader_notebook(week)
     nbformat.validate(made)
     cells = {cell.metadata.nbgrader.grade_id: cell for cell in made.cells[2:]}
     kinds = {name: cell.metadata.nbgrader for name, cell in cells.items()}
@@ -172,11 +174,11 @@ def test_nbgrader_knows_what_each_cell_is(week):
         answer = cells[f"{name}-answer"].source
         assert answer.startswith(MARKS[0])
         assert answer.endswith(MARKS[1])
-        assert exercises.WORDS["rubric"][kind] in answer
+        assert exercises.COURSE_TEXTS["rubric"][kind] in answer
 
 
 def test_otter_finds_the_parts_of_each_question(week):
-    made = assignments.otter(week)
+    made = assignments.otter_notebook(week)
     nbformat.validate(made)
     raw = [cell.source for cell in made.cells if cell.cell_type == "raw"]
     assert [source.partition("\n")[0] for source in raw] == [

@@ -16,7 +16,7 @@ from book.tools.course import quiz
 QUIZZES = sorted(
     (Path(__file__).resolve().parents[3] / "notebooks" / "quiz").glob("*.yaml")
 )
-ITEMS = [item for path in QUIZZES for item in quiz.read(path)]
+ITEMS = [item for path in QUIZZES for item in quiz.read_quiz_items(path)]
 CHOICES = [item for item in ITEMS if item.options]
 SOUND = """- id: a
   ask: One and one?
@@ -97,7 +97,7 @@ def test_options_alone_give_no_key_away(way):
 
 @pytest.mark.parametrize("path", QUIZZES, ids=lambda path: path.stem)
 def test_another_seed_has_other_numbers(path):
-    for old, new in zip(quiz.read(path), quiz.read(path, 2027)):
+    for old, new in zip(quiz.read_quiz_items(path), quiz.read_quiz_items(path, 2027)):
         assert set(old.options) == set(new.options)
         if not old.options:
             assert old.ask != new.ask
@@ -118,9 +118,9 @@ def opened(package):
 
 
 def test_each_chapter_has_about_eight_items_and_a_third_read_a_result():
-    assert {path.stem for path in QUIZZES} == set(render.chapters())
+    assert {path.stem for path in QUIZZES} == set(render.chapter_names())
     for path in QUIZZES:
-        chosen = [bool(item.options) for item in quiz.read(path)]
+        chosen = [bool(item.options) for item in quiz.read_quiz_items(path)]
         assert 7 <= len(chosen) <= 10
         assert {*chosen} == {True, False}
     assert sum(item.reads for item in ITEMS) >= len(ITEMS) / 3
@@ -143,8 +143,8 @@ def test_an_item_has_one_right_answer_and_reasons(item):
 
 @pytest.mark.parametrize("path", QUIZZES, ids=lambda path: path.stem)
 def test_a_package_has_a_manifest_that_names_all_files(path):
-    items = quiz.read(path)
-    roots = opened(quiz.files(path, "A title")[f"{path.stem}-qti21.zip"])
+    items = quiz.read_quiz_items(path)
+    roots = opened(quiz.quiz_files(path, "A title")[f"{path.stem}-qti21.zip"])
     manifest = roots["imsmanifest.xml"]
     resources = [e for e in manifest.iter() if local(e) == "resource"]
     hrefs = [e.get("href") for e in manifest.iter() if local(e) == "file"]
@@ -172,7 +172,7 @@ def test_a_package_has_a_manifest_that_names_all_files(path):
 
 @pytest.mark.parametrize("path", QUIZZES, ids=lambda path: path.stem)
 def test_platforms_get_key_and_reasons(path):
-    made = quiz.files(path, "A title & more")
+    made = quiz.quiz_files(path, "A title & more")
     new = opened(made[f"{path.stem}-qti21.zip"])
     old = opened(made[f"{path.stem}-qti12.zip"])[f"{path.stem}.xml"]
     moodle = ElementTree.fromstring(made[f"{path.stem}-moodle.xml"])
@@ -180,8 +180,8 @@ def test_platforms_get_key_and_reasons(path):
     assert labels[:2] == ["QUESTIONTYPE", "question_type"]  # Canvas takes the last
     olds = {e.get("ident"): e for e in old.iter() if local(e) == "item"}
     asked = {e.findtext("name/text"): e for e in moodle if e.get("type") != "category"}
-    assert list(olds) == list(asked) == [item.id for item in quiz.read(path)]
-    for item in quiz.read(path):
+    assert list(olds) == list(asked) == [item.id for item in quiz.read_quiz_items(path)]
+    for item in quiz.read_quiz_items(path):
         root, question = new[f"{item.id}.xml"], asked[item.id]
         key = next(e.text for e in root[0].iter() if local(e) == "value")
         choices = {
@@ -217,8 +217,8 @@ def test_platforms_get_key_and_reasons(path):
 def test_answers_are_on_one_of_two_pages(tmp_path):
     path = tmp_path / "sums.yaml"
     path.write_text(SOUND)
-    made = quiz.files(path, "Sums")
-    assert made == quiz.files(path, "Sums")
+    made = quiz.quiz_files(path, "Sums")
+    assert made == quiz.quiz_files(path, "Sums")
     students, teachers = made["sums.md"].decode(), made["sums-answers.md"].decode()
     assert "Two" in students
     assert "Count" not in students

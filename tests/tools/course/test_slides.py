@@ -17,13 +17,15 @@ from book.tools.course import exercises, quiz, slides, weeks
 from book.tools.jobs import TEMPLATES
 from helpers import UserError
 from notebooks.kit import findings
-from notebooks.kit.findings import Finding, load
-from tests.browser_scripts import script
+from notebooks.kit.findings import Finding, load_findings
+from tests.browser_scripts import script_source
 from tests.page_text import plain
 
 ROOT = Path(__file__).resolve().parents[3]
 HTML = ROOT / "book" / "_build" / "html"
-DECKS = sorted(p for p in (HTML / slides.FOLDER).glob("*.html") if p.stem != "lecture")
+DECKS = sorted(
+    p for p in (HTML / slides.SLIDES_FOLDER).glob("*.html") if p.stem != "lecture"
+)
 PIXEL = base64.b64encode(b"not really a picture, but long").decode()
 TEXT = """(x)=
 # Is it <so>?
@@ -77,7 +79,7 @@ def chapter(tmp_path):
     (tmp_path / "findings.json").write_text(json.dumps([vars(one) for one in found]))
     model = {"model": {"name": "org/<m>", "revision": "abc"}, "read": [{"model": "b"}]}
     (tmp_path / "run.json").write_text(json.dumps(TOLD | model))
-    return slides.Chapter("monitor", new_notebook(cells=cells), tmp_path)
+    return slides.ExecutedChapter("monitor", new_notebook(cells=cells), tmp_path)
 
 
 def parts(page: str) -> list[str]:
@@ -100,7 +102,7 @@ Ask *first*.
 {equation} eq-x
 {source} Made-up numbers & words.
 """
-    title, result, meaning, made = parts(slides.deck(outline, chapter))
+    title, result, meaning, made = parts(slides.deck_html(outline, chapter))
     assert "<h1>Is it &lt;so&gt;?</h1>" in title
     assert "<p>We ask &quot;why&quot;.</p>" in title
     assert f'alt="A &quot;curve&quot;" src="data:image/png;base64,{PIXEL}"' in result
@@ -120,20 +122,22 @@ Ask *first*.
 
 def test_what_a_run_lacks_is_left_out_and_so_is_an_empty_slide(chapter):
     outline = "## A\n\n{finding} unknown rises\n\n---\n\n## B\n\n{figure} fig-y\n{finding} other"
-    _, only, _ = parts(slides.deck(outline, chapter))
+    _, only, _ = parts(slides.deck_html(outline, chapter))
     assert re.findall("<h2>(.*?)</h2>", only) == ["A"]
     assert re.findall('data-claim="(.*?)"', only) == ["rises"]
-    assert "<script>x" not in slides.deck("## A\n\n<script>x</script>", chapter)
+    assert "<script>x" not in slides.deck_html("## A\n\n<script>x</script>", chapter)
     with pytest.raises(UserError, match=r"ask for \{deck\}: take one of finding"):
-        slides.deck("## A\n\n{deck} x", chapter)
+        slides.deck_html("## A\n\n{deck} x", chapter)
 
 
 @pytest.mark.parametrize("answers", [True, False])
 def test_answers_are_in_the_notes_unless_they_are_not_public(chapter, answers):
     chapter.answers = answers
     outline = "## Q\n\n{quiz} monitor-direction\n\n---\n\n## By hand\n\n{exercise} ex-monitor-hand"
-    _, asked, by_hand, _ = parts(slides.deck(outline, chapter))
-    item = next(one for one in quiz.read(TEMPLATES / "quiz" / "monitor.yaml"))
+    _, asked, by_hand, _ = parts(slides.deck_html(outline, chapter))
+    item = next(
+        one for one in quiz.read_quiz_items(TEMPLATES / "quiz" / "monitor.yaml")
+    )
     shown, _, notes = asked.partition("<aside")
     assert html.escape(item.ask) in shown
     assert [html.escape(each) for each in item.options] == re.findall(
@@ -144,19 +148,21 @@ def test_answers_are_in_the_notes_unless_they_are_not_public(chapter, answers):
 
 
 def test_a_deck_is_printed_a_page_a_slide(chapter, tmp_path, monkeypatch):
-    monkeypatch.setattr(slides, "placed", lambda answers: {"monitor": chapter})
+    monkeypatch.setattr(
+        slides, "chapters_with_slides", lambda answers: {"monitor": chapter}
+    )
     outline = tmp_path / "monitor.md"
     outline.write_text(
         "## A\n\nOne.\n\n---\n\n## B\n\n$$a^2$$\n\nNote: 1 minute\nSay it."
     )
     (tmp_path / "lecture.yaml").write_text("- monitor: A\n- missing: B\n")
-    monkeypatch.setattr(slides, "OUTLINES", tmp_path)
+    monkeypatch.setattr(slides, "OUTLINES_FOLDER", tmp_path)
     try:
-        pdf.browser()
+        pdf.browser_path()
     except UserError:
         pytest.skip("no browser is installed")
     with ThreadPoolExecutor() as apart:  # the library bears one browser a thread
-        said = apart.submit(slides.make, tmp_path / "out").result()
+        said = apart.submit(slides.make_slides, tmp_path / "out").result()
     assert said.endswith("2 decks, as HTML and as PDF.")
     data = (tmp_path / "out" / "monitor.pdf").read_bytes()
     assert data.startswith(b"%PDF-")
@@ -164,10 +170,10 @@ def test_a_deck_is_printed_a_page_a_slide(chapter, tmp_path, monkeypatch):
     assert (tmp_path / "out" / "lecture.pdf").is_file()
 
 
-@pytest.fixture(scope="module", params=sorted(render.chapters()))
+@pytest.fixture(scope="module", params=sorted(render.chapter_names()))
 def outlined(request):
     """Return a chapter's name, its outline, slide by slide, and its template's cells."""
-    text = (slides.OUTLINES / f"{request.param}.md").read_text(encoding="utf-8")
+    text = (slides.OUTLINES_FOLDER / f"{request.param}.md").read_text(encoding="utf-8")
     cells = nbformat.read(TEMPLATES / f"{request.param}.ipynb", as_version=4).cells
     return request.param, re.split(r"^---$", text, flags=re.MULTILINE), cells
 
@@ -175,13 +181,17 @@ def outlined(request):
 def test_a_slide_has_a_heading_minutes_notes_and_at_most_60_words(outlined):
     name, pages, _ = outlined
     assert 12 <= len(pages) + 2 <= 22
-    told = findings.wordings(name)
-    asked = {one.id: one for one in quiz.read(TEMPLATES / "quiz" / f"{name}.yaml")}
-    given = {one.label: one for one in exercises.read(TEMPLATES / f"{name}.ipynb")}
+    told = findings.claim_wordings(name)
+    asked = {
+        one.id: one for one in quiz.read_quiz_items(TEMPLATES / "quiz" / f"{name}.yaml")
+    }
+    given = {
+        one.label: one for one in exercises.read_exercises(TEMPLATES / f"{name}.ipynb")
+    }
     for page in pages:
         assert re.match(r"\s*## \S", page), page
         body, timed, notes = re.split(r"^(Note: .*)$", page, flags=re.MULTILINE)
-        assert weeks.TIMED.fullmatch(timed), page
+        assert weeks.SPEAKER_NOTE_LINE.fullmatch(timed), page
         assert notes.strip()
         said = [
             re.sub(
@@ -208,12 +218,12 @@ def test_a_slide_has_a_heading_minutes_notes_and_at_most_60_words(outlined):
 def test_the_lecture_takes_ninety_minutes():
     told = []
     for one in yaml.safe_load(
-        (slides.OUTLINES / "lecture.yaml").read_text(encoding="utf-8")
+        (slides.OUTLINES_FOLDER / "lecture.yaml").read_text(encoding="utf-8")
     ):
         ((name, heading),) = one.items()
-        text = (slides.OUTLINES / f"{name}.md").read_text(encoding="utf-8")
+        text = (slides.OUTLINES_FOLDER / f"{name}.md").read_text(encoding="utf-8")
         (page,) = [part for part in text.split("\n---\n") if f"## {heading}\n" in part]
-        told.append(int(weeks.TIMED.search(page)[1]))
+        told.append(int(weeks.SPEAKER_NOTE_LINE.search(page)[1]))
     assert 80 <= sum(told) <= 90
 
 
@@ -224,17 +234,19 @@ def test_outlines_name_what_is_in_the_chapter_and_no_numbers_of_a_run(outlined):
     shown = [
         cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in cells
     ]
-    given = exercises.read(TEMPLATES / f"{name}.ipynb")
+    given = exercises.read_exercises(TEMPLATES / f"{name}.ipynb")
     have = {
         "figure": set(shown),
-        "equation": {label for label, _ in slides.EQUATION.findall(markdown)},
+        "equation": {label for label, _ in slides.EQUATION_DIRECTIVE.findall(markdown)},
         "exercise": {
             one.label for one in given if one.kind == "on paper"
         },  # not handed in
-        "quiz": {one.id for one in quiz.read(TEMPLATES / "quiz" / f"{name}.yaml")},
+        "quiz": {
+            one.id for one in quiz.read_quiz_items(TEMPLATES / "quiz" / f"{name}.yaml")
+        },
     }
     for kind, words in asked:
-        assert kind in slides.FILLED
+        assert kind in slides.SLIDE_DIRECTIVES
         if kind in have:
             assert set(words.partition(" | ")[0].split()) <= have[kind], words
     claims = [
@@ -246,7 +258,7 @@ def test_outlines_name_what_is_in_the_chapter_and_no_numbers_of_a_run(outlined):
         said = (
             notes.partition("\n")[2]
             if "{source} " in body
-            else weeks.TIMED.sub("", page)
+            else weeks.SPEAKER_NOTE_LINE.sub("", page)
         )
         assert not re.search(r"\d", CITED.sub("", said)), page
 
@@ -262,7 +274,9 @@ def test_numbers_on_slides_are_those_of_the_findings(deck):
     assert f'"slides/{deck.name}"' in (HTML / "instructors.html").read_text(
         encoding="utf-8"
     )
-    found = {one.claim: one for one in load(ROOT / "book" / "chapters" / deck.stem)}
+    found = {
+        one.claim: one for one in load_findings(ROOT / "book" / "chapters" / deck.stem)
+    }
     page = deck.read_text(encoding="utf-8")
     shown = dict(
         re.findall(r'<p class="finding[^>]*data-claim="([^"]+)">(.*?)</p>', page)
@@ -270,7 +284,9 @@ def test_numbers_on_slides_are_those_of_the_findings(deck):
     for claim, words in shown.items():
         assert plain(words) == plain(found[claim].sentence)
     wanted = (
-        (slides.OUTLINES / deck.name).with_suffix(".md").read_text(encoding="utf-8")
+        (slides.OUTLINES_FOLDER / deck.name)
+        .with_suffix(".md")
+        .read_text(encoding="utf-8")
     )
     claims = re.findall(r"^\{finding\} (.*)$", wanted, flags=re.MULTILINE)
     assert set(" ".join(claims).split()) <= shown.keys()
@@ -293,9 +309,11 @@ def test_a_deck_opens_without_network_and_fits(deck, browser):
     assert 12 <= number <= 22
     for index in range(number):
         page.evaluate(f"Reveal.slide({index})")
-        assert not page.evaluate(script("outside")), f"slide {index + 1}"
-        assert page.evaluate(script("words")) <= 60, f"slide {index + 1}"
-        assert page.evaluate(script("scale")) * FIGURE_TEXT >= 13, f"slide {index + 1}"
+        assert not page.evaluate(script_source("outside")), f"slide {index + 1}"
+        assert page.evaluate(script_source("words")) <= 60, f"slide {index + 1}"
+        assert page.evaluate(script_source("scale")) * FIGURE_TEXT >= 13, (
+            f"slide {index + 1}"
+        )
     assert not errors
     assert not [
         address for address in asked if not address.startswith(("file:", "data:"))

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from book.tools.live_model import drawn
+from book.tools.live_model import draw_probability_bars
 from notebooks.kit.plots.style import BLUE, GREEN, RED
-from tests.plots.figure_texts import texts
+from tests.plots.figure_texts import label_texts
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ OBJECTS = pd.DataFrame(
 
 
 def test_bars_stand_in_order_with_their_values_and_colours():
-    ax = drawn(OBJECTS)
+    ax = draw_probability_bars(OBJECTS)
     bars = ax.patches
     assert [bar.get_width() for bar in bars] == [0.9, 0.06, 0.04]
     assert [mpl.colors.to_hex(bar.get_facecolor()) for bar in bars] == [
@@ -34,13 +34,13 @@ def test_bars_stand_in_order_with_their_values_and_colours():
         GREEN,
         RED,
     ]
-    assert texts(ax.texts) == ["90.0 %", "6.0 %", "4.0 %"]
+    assert label_texts(ax.texts) == ["90.0 %", "6.0 %", "4.0 %"]
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == ["$5", "Peru (true)", "Chad (stated falsely)"]
 
 
 def test_hollow_bars_are_those_before():
-    ax = drawn(OBJECTS.assign(before=[0.1, 0.2, 0.3]))
+    ax = draw_probability_bars(OBJECTS.assign(before=[0.1, 0.2, 0.3]))
     solid, hollow = ax.patches[:3], ax.patches[3:]
     assert not any(bar.get_fill() for bar in hollow)
     middles = [

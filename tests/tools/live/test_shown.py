@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from book.tools.live_model import ANSWERED, answered, form
+from book.tools.live_model import STORED_ANSWERS_FILE, fact_form_html, stored_answer
 from helpers import UserError, datasets, models
 from helpers.studies import STUDIES
 from tests import live_page as live
-from tests.live_page import Question, answers, cases, page_questions
+from tests.live_page import Question, cases, object_probabilities, page_questions
 from tests.live_page import __main__ as writing
 
 BOOK = Path(__file__).resolve().parents[3] / "book"
@@ -19,7 +19,7 @@ BOOK = Path(__file__).resolve().parents[3] / "book"
 
 def stored(name: str) -> tuple[dict, Question, Question | None]:
     """Return a case as pages show it, what it asks, and what it asked before."""
-    case = answered("case", name)
+    case = stored_answer("case", name)
     before = case["before"] and Question(**case["before"])
     return case, Question(**case["asked"]), before
 
@@ -27,13 +27,15 @@ def stored(name: str) -> tuple[dict, Question, Question | None]:
 def asked(name: str):
     """Return a case's questions, its fact, and the first object of each answer, with its lead."""
     _, last, before = stored(name)
-    tables = [live.answers(one) for one in (before, last) if one is not None]
+    tables = [
+        live.object_probabilities(one) for one in (before, last) if one is not None
+    ]
     firsts = [table["object"][0] for table in tables]
     leads = [table["probability"][0] - table["probability"][1] for table in tables]
     return (
         last,
         before,
-        page_questions.about(last.relation, last.subject),
+        page_questions.facts_about_subject(last.relation, last.subject),
         firsts,
         leads,
     )
@@ -58,7 +60,7 @@ def test_a_case_shows_its_point(name, facts, answers, sure):
     for first, column in zip(firsts, answers, strict=True):
         named = first == fact[column.removeprefix("not ")].item()
         assert named != column.startswith("not ")
-    assert min(leads) >= cases.MARGIN or not sure
+    assert min(leads) >= cases.CLEAR_MARGIN or not sure
 
 
 def test_an_invented_city_gets_a_confident_answer():
@@ -66,27 +68,30 @@ def test_an_invented_city_gets_a_confident_answer():
     assert rows.empty
     names = datasets.load("atlas")[["subject", "object"]].to_numpy().ravel()
     assert last.subject not in set(names)
-    assert min(leads) >= cases.MARGIN
+    assert min(leads) >= cases.CLEAR_MARGIN
 
 
 def test_examples_and_order_change_and_nothing_else():
     _, last, before = stored("examples")
     assert (before.examples, last.examples) == (1, 30)
     last, before, _, firsts, leads = asked("order")
-    offered, offered_before = live.ask(last)[1], live.ask(before)[1]
+    offered, offered_before = (
+        live.prompt_and_choices(last)[1],
+        live.prompt_and_choices(before)[1],
+    )
     assert sorted(offered) == sorted(offered_before)
     assert offered != offered_before
     assert firsts[0] != firsts[1]
-    assert leads[0] >= cases.MARGIN
+    assert leads[0] >= cases.CLEAR_MARGIN
 
 
 def test_candidates_are_counted_and_the_clearest_is_shown():
     (case, last, _), shown = stored("guess"), {}
-    for row in cases.candidates("guess").itertuples():
-        table = live.answers(live.Question(row.relation, row.subject))
+    for row in cases.case_candidates("guess").itertuples():
+        table = live.object_probabilities(live.Question(row.relation, row.subject))
         right = table["object"][0] == row.object
         shown[row.subject] = right * (table["probability"][0] - table["probability"][1])
-    count = sum(value >= cases.MARGIN for value in shown.values())
+    count = sum(value >= cases.CLEAR_MARGIN for value in shown.values())
     assert case["said"].startswith(f"With {count} of {len(shown)} countries ")
     assert max(shown, key=shown.get) == last.subject
     assert case["said"].endswith(f"the clearest is {last.subject}.")
@@ -94,8 +99,10 @@ def test_candidates_are_counted_and_the_clearest_is_shown():
 
 @pytest.mark.parametrize("typed", ["Brasília", "brasilia", " BRASILIA "])
 def test_a_subject_is_found_in_any_case_and_accents(typed):
-    assert page_questions.about("P1376", typed)["subject"].tolist() == ["Brasília"]
-    assert page_questions.about("P17", "Brasilia City").empty
+    assert page_questions.facts_about_subject("P1376", typed)["subject"].tolist() == [
+        "Brasília"
+    ]
+    assert page_questions.facts_about_subject("P17", "Brasilia City").empty
 
 
 def test_the_note_on_famous_cities_says_what_the_training_text_holds():
@@ -109,7 +116,7 @@ def test_the_note_on_famous_cities_says_what_the_training_text_holds():
             r"which one ([\w, ]+) is in\.",
         )
     )
-    stated = live.facts().query("relation == 'P17'").set_index("subject")
+    stated = live.facts_with_exposures().query("relation == 'P17'").set_index("subject")
     assert not stated.loc[
         never, ["exposures", "pair_exposures", "false_exposures"]
     ].any(axis=None)
@@ -131,10 +138,10 @@ def close(found, expected, tolerance=1e-4):
     return found == expected
 
 
-@pytest.mark.parametrize("name", cases.KINDS)
+@pytest.mark.parametrize("name", cases.CASE_KINDS)
 def test_the_pages_show_what_the_model_answers(name):
     case, last, before = stored(name)
-    still = writing.still(last, before)
+    still = writing.still_figure_data(last, before)
     assert close({part: case[part] for part in still}, still), (
         "run python -m tests.live_page"
     )
@@ -142,8 +149,8 @@ def test_the_pages_show_what_the_model_answers(name):
 
 @pytest.mark.slow
 def test_all_that_pages_show_is_what_would_be_chosen_now():
-    kept = json.loads(ANSWERED.read_text(encoding="utf-8"))
-    assert close(kept, json.loads(json.dumps(writing.answered())))
+    kept = json.loads(STORED_ANSWERS_FILE.read_text(encoding="utf-8"))
+    assert close(kept, json.loads(json.dumps(writing.page_answers())))
 
 
 def test_every_box_of_the_book_has_its_case(root):
@@ -159,14 +166,14 @@ def test_every_box_of_the_book_has_its_case(root):
             if f"{{{directive}}} " in line
         ]
         assert names
-        assert all(answered(kind, name) for line in names for name in line.split())
+        assert all(stored_answer(kind, name) for line in names for name in line.split())
 
 
 def test_what_was_not_asked_is_refused():
     with pytest.raises(
         UserError, match=r"no case 'x': choose from flipped, distracted,"
     ):
-        answered("case", "x")
+        stored_answer("case", "x")
 
 
 STATES = [
@@ -176,11 +183,11 @@ STATES = [
 
 
 def test_each_state_has_a_button_its_prompt_and_its_own_bars():
-    page = form(writing.front(STATES))
+    page = fact_form_html(writing.front_fact_form_data(STATES))
     buttons = r'<input type="radio" name="front-fact" id="(front-\d)"( checked)?>'
     assert re.findall(buttons, page) == [("front-0", " checked"), ("front-1", "")]
     for at, (_, asked) in enumerate(STATES):
-        expected = answers(asked).set_index("object")["probability"]
+        expected = object_probabilities(asked).set_index("object")["probability"]
         row = re.search(r'<th scope="row">France</th>.*?style="([^"]+)"', page)[1]
         assert f"--p{at}:{100 * expected['France']:.2f}%" in row
     assert page.index("France</th>") < page.index("Italy</th>")  # the truth first
@@ -192,12 +199,14 @@ def test_each_state_has_a_button_its_prompt_and_its_own_bars():
 
 @pytest.fixture(scope="module")
 def readings():
-    shown = answered("fact", writing.FACT)
-    found = writing.through(writing.FACT)
+    shown = stored_answer("fact", writing.ONE_FACT_ID)
+    found = writing.study_readings(writing.ONE_FACT_ID)
     made = json.loads(
-        json.dumps([[reading._asdict() for reading in found], writing.front()])
+        json.dumps(
+            [[reading._asdict() for reading in found], writing.front_fact_form_data()]
+        )
     )
-    assert close([shown, answered("front", "Lyon")], made)
+    assert close([shown, stored_answer("front", "Lyon")], made)
     return found
 
 
@@ -205,7 +214,7 @@ def test_each_study_reads_the_fact_as_it_does_elsewhere(readings):
     assert [reading.study for reading in readings] == list(STUDIES)
     every = datasets.load("atlas")
     lists = STUDIES["latent_knowledge"]
-    model = models.load(live.MODEL, device="cpu")
+    model = models.load(live.LIVE_MODEL, device="cpu")
     separator = Question().separator  # the live page writes lists as IC-LKE does
     answers = lists.ask(model, every[every["fact"] == "P17-0243"], separator=separator)
     totals = answers["logprobs"].map(sum)
