@@ -112,8 +112,8 @@ test-cluster: install ## try a sweep on a SLURM of one node, set up for it (wher
 faults: install ## kill, fill, cut and flip what a run rests on; print what it survived
 	@$(RUN) -m pytest tests/faults -m fault
 
-lint: install ## check style, formatting and which package imports which
-	@$(PY) -m ruff check . && $(PY) -m ruff format --check . && \
+lint: install ## check style, formatting, types, and which package imports which
+	@$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy && \
 	"$$VENV/bin/lint-imports" --no-cache --no-logo
 
 bench: ## time the scoring against plain ways and two peers, in an environment of its own
