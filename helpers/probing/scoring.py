@@ -51,7 +51,7 @@ def score(
         Whether a line on stderr tells what is done.
     batch_size : int, optional
         The most rows of one forward pass, for models that are scored in batches (see
-        `method`).
+        `scoring_method`).
 
     Returns
     -------
