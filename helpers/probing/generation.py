@@ -66,12 +66,10 @@ def generate(
     """
     if isinstance(prompts, str):
         raise UserError("The prompts are one text: give a list, such as [prompt].")
-    if isinstance(prompts, pd.DataFrame):
-        frame = prompts
-    else:
-        frame = pd.DataFrame({"prompt": [*prompts]})
-    scoring.check_text_columns(frame, ["prompt"])
-    prompt_texts = list(frame["prompt"])
+    if not isinstance(prompts, pd.DataFrame):
+        prompts = pd.DataFrame({"prompt": [*prompts]})
+    scoring.check_text_columns(prompts, ["prompt"])
+    prompt_texts = list(prompts["prompt"])
     rules = _rules(model, max_new_tokens, stop)
     text_tasks, anchor_tasks = _tasks(model, prompt_texts, anchors, rules)
     label = "generate" if progress else ""
@@ -87,15 +85,15 @@ def generate(
         token_names.append(tokens.token_names(model, result.ids[:n_tokens]))
         logprobs.append(list(result.logprobs[:n_tokens]))
     strings_read = tokens.strings_read_by_model(model, prompt_texts)
-    generated = frame.assign(
-        text=scoring.object_column(texts, frame.index),
-        tokens=scoring.object_column(token_names, frame.index),
-        logprobs=scoring.object_column(logprobs, frame.index),
-        read=scoring.object_column(strings_read, frame.index),
+    generated = prompts.assign(
+        text=scoring.object_column(texts, prompts.index),
+        tokens=scoring.object_column(token_names, prompts.index),
+        logprobs=scoring.object_column(logprobs, prompts.index),
+        read=scoring.object_column(strings_read, prompts.index),
     )
     if anchors is not None:
         anchor_logprobs = [list(results[task].anchor_logprobs) for task in anchor_tasks]
-        column = scoring.object_column(anchor_logprobs, frame.index)
+        column = scoring.object_column(anchor_logprobs, prompts.index)
         generated = generated.assign(anchor_logprobs=column)
     if model.meters:
         probes = scoring.probes_of_greedy_answers(model, generated)

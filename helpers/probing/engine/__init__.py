@@ -237,5 +237,7 @@ def pack_length_of_model(model: LanguageModel) -> int:
     if isinstance(model, Served):
         return SERVER_PACK_LENGTH
     local = cast(Local, model)  # a model is served or local
-    vocabulary, width = local.model.get_input_embeddings().weight.shape
+    # By its type, an embedding's weight might be no tensor.
+    weight = local.model.get_input_embeddings().weight
+    vocabulary, width = weight.shape  # type: ignore[misc]
     return gpu.pack_length_on_device(local.device, width, vocabulary)

@@ -345,6 +345,7 @@ def _whole_characters(model: LanguageModel, ending: tuple[int, ...]) -> tuple[in
 
 def _text(model: LanguageModel, ids: Sequence[int]) -> str:
     """Return the text of ids, as the tokenizer decodes them."""
-    return model.tokenizer.decode(
+    # By its type, several texts might come back.
+    return model.tokenizer.decode(  # type: ignore[return-value]
         list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
     )

@@ -281,10 +281,9 @@ def _alibi_patches(
     path: str, method: str, network: Any, queries: torch.Tensor, keys: torch.Tensor
 ) -> Patches:
     """Have the biases of a whole text built, and those of the keys taken."""
+    place = sys.modules[type(network).__module__]
     if path:
         place = network.get_submodule(path)
-    else:
-        place = sys.modules[type(network).__module__]
     original = getattr(place, method)
     length = int(keys.max()) + 1
 
