@@ -6,10 +6,10 @@ from helpers.probing.scoring import score, score_sentences, scoring_work, work_c
 
 __all__ = [
     "generate",
-    "work_counter",
-    "scoring_method",
     "score",
     "score_and_generate",
     "score_sentences",
+    "scoring_method",
     "scoring_work",
+    "work_counter",
 ]

@@ -1,8 +1,8 @@
-"""Which tokens of a prompt a continuation's probability comes from: integrated gradients."""
+"""Which tokens a continuation's probability comes from: integrated gradients."""
 
 import copy
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,30 +18,63 @@ from helpers.probing.engine import packing
 # costs it.
 POINTS_AT_ONCE = 10
 N_STEPS_TRIED = (50, 200)  # points of the integral, tried in this order
-CONVERGENCE_TOLERANCE = (
-    0.05  # of the change of probability: a larger error has not converged
-)
+# Of the change of probability: a larger error has not converged.
+CONVERGENCE_TOLERANCE = 0.05
 
 
 def attribute_probability(
     model: LanguageModel, prompt: str, continuation: str, n_steps: int = 50
 ) -> pd.DataFrame:
-    """Attribute as :func:`attribute_until_converged` does, with so many points of the integral."""
+    """Attribute as :func:`attribute_until_converged`, with so many points."""
     if not isinstance(model, Local):
         raise UserError(
-            f"Attribution needs a model's weights, and {model.name} is on a server; load the model "
-            "here, or turn attribution off."
+            f"Attribution needs a model's weights, and {model.name} is on a server; "
+            "load the model here, or turn attribution off."
         )
-    row = tokens.rows_of_continuations(
-        model, [prompt], [continuation], [("the prompt", repr(prompt))]
-    )[0]
+    group = ("the prompt", repr(prompt))
+    row = tokens.rows_of_continuations(model, [prompt], [continuation], [group])[0]
     tokens.check_length(model, row, f"The prompt {prompt!r}")
+    attribution = _attribution(model, row, n_steps)
+    if model.kind == "causal":
+        values = attribution.target_attributions
+    else:
+        values = attribution.source_attributions
+    values = values.detach().float().cpu()  # shape (inputs, steps, embedding)
+    errors = attribution.step_scores["deltas"].detach().float().cpu().flatten()
+    input_names = tokens.token_names(model, row.source or row.ids)
+    records = []
+    for step, step_token in enumerate(tokens.token_names(model, row.scored)):
+        n_inputs = len(row.source) or row.start + step
+        step_values = values[:n_inputs, step]
+        scores = step_values.sum(-1).tolist()
+        norms = step_values.norm(dim=-1)
+        # Where all are zero, so is each one's share.
+        sum_of_norms = norms.sum().clamp_min(torch.finfo(norms.dtype).tiny)
+        shares = (norms / sum_of_norms).tolist()
+        change = float(step_values.sum() - errors[step])
+        for position, score in enumerate(scores):
+            records.append(
+                {
+                    "step": step,
+                    "step_token": step_token,
+                    "position": position,
+                    "token": input_names[position],
+                    "score": score,
+                    "norm": shares[position],
+                    "change": change,
+                }
+            )
+    return pd.DataFrame(records)
+
+
+def _attribution(model: Local, row: Row, n_steps: int) -> Any:
+    """Return inseq's attribution of a row's scored tokens (a type imported late)."""
     with _wrapped(model, row) as wrapped:
 
         def run(rows: list[Row], points: int) -> Iterator[dict[Row, Any]]:
             # The texts only name what `_encoder` returns; inseq insists that one starts
             # the other.
-            found = wrapped.attribute(
+            output = wrapped.attribute(
                 "prompt",
                 "prompt and continuation",
                 attr_pos_start=row.start,
@@ -52,49 +85,28 @@ def attribute_probability(
                 show_progress=False,
                 pretty_progress=False,
             )
-            yield {row: found.sequence_attributions[0]}
+            yield {row: output.sequence_attributions[0]}
 
-        found = next(packing.run_with_shrinking_packs(run, [row], POINTS_AT_ONCE))[row]
-    causal = model.kind == "causal"
-    values = found.target_attributions if causal else found.source_attributions
-    values = values.detach().float().cpu()  # shape (inputs, steps, embedding)
-    errors = found.step_scores["deltas"].detach().float().cpu().flatten()
-    names, said = (
-        tokens.token_names(model, row.source or row.ids),
-        tokens.token_names(model, row.scored),
-    )
-    records = []
-    for step, step_token in enumerate(said):
-        seen = len(row.source) or row.start + step
-        part = values[:seen, step]
-        norms = part.norm(dim=-1)
-        shares = norms / norms.sum().clamp_min(torch.finfo(norms.dtype).tiny)
-        change = float(part.sum() - errors[step])
-        for position, (score, share) in enumerate(
-            zip(part.sum(-1).tolist(), shares.tolist())
-        ):
-            records.append(
-                (step, step_token, position, names[position], score, share, change)
-            )
-    columns = ["step", "step_token", "position", "token", "score", "norm", "change"]
-    return pd.DataFrame(records, columns=columns)
+        return next(packing.run_with_shrinking_packs(run, [row], POINTS_AT_ONCE))[row]
 
 
 def attribute_until_converged(
     model: LanguageModel, prompt: str, continuation: str
 ) -> pd.DataFrame:
-    r"""Attribute the probability of each token of a forced continuation to the tokens before it.
+    r"""Attribute the probability of each token of a continuation to those before it.
 
     Integrated gradients (Sundararajan et al., 2017, equation 1) over the input
-    embeddings, through the inseq library, from a baseline of unknown tokens:
+    embeddings, through the inseq library, from a baseline of unknown tokens. The
+    continuation is forced, whatever the model would say:
 
     .. math:: a_i = \sum_d (x_{id} - x'_{id}) \int_0^1
-              \frac{\partial P(w_l \mid x' + \alpha (x - x'))}{\partial x_{id}} \, d\alpha
+              \frac{\partial P(w_l \mid x' + \alpha (x - x'))}{\partial x_{id}}
+              \, d\alpha
 
     The scores of one step sum to the probability given the prompt less that given the
-    baseline, up to the error of the integral; it is taken with more points (`N_STEPS_TRIED`)
-    until it has
-    :func:`has_converged`, and as it is where it never does.
+    baseline, up to the error of the integral; it is taken with more points
+    (`N_STEPS_TRIED`) until it has converged (:func:`has_converged`), and as it is where
+    it never does.
 
     Returns one row a pair of a continuation's token and an input token before it (for a
     sequence-to-sequence model: of the encoder): `step`, `step_token`, `position`,
@@ -115,12 +127,13 @@ def has_converged(table: pd.DataFrame) -> bool:
         score=("score", "sum"), change=("change", "first")
     )
     errors = (steps["score"] - steps["change"]).abs()
-    return bool((errors <= CONVERGENCE_TOLERANCE * steps["change"].abs().max()).all())
+    largest_error = CONVERGENCE_TOLERANCE * steps["change"].abs().max()
+    return bool((errors <= largest_error).all())
 
 
 @contextmanager
 def _wrapped(model: Local, row: Row) -> Iterator[Any]:
-    """Yield inseq's wrapper of a model that reads exactly the ids of a row, and undo its marks."""
+    """Yield inseq's wrapper of a model that reads a row's ids, and undo its marks."""
     try:
         import inseq
     except ImportError as error:
@@ -128,10 +141,9 @@ def _wrapped(model: Local, row: Row) -> Iterator[Any]:
             "Attribution needs inseq; install it (pip install inseq==0.7.1)."
         ) from error
     logging.getLogger("inseq").setLevel(logging.ERROR)
-    config, needs = (
-        model.model.config,
-        [w.requires_grad for w in model.model.parameters()],
-    )
+    config = model.model.config
+    weights = list(model.model.parameters())
+    needed_gradients = [weight.requires_grad for weight in weights]
     model.model.config = copy.deepcopy(config)
     model.model.requires_grad_(False)
     wrapped = None
@@ -148,39 +160,46 @@ def _wrapped(model: Local, row: Row) -> Iterator[Any]:
         if wrapped is not None and wrapped.is_hooked:
             wrapped.attribution_method.unhook()
         model.model.config = config
-        for weight, needed in zip(model.model.parameters(), needs):
-            weight.requires_grad_(needed)
+        for weight, needs_gradient in zip(weights, needed_gradients, strict=True):
+            weight.requires_grad_(needs_gradient)
 
 
-def _encoder(model: LanguageModel, row: Row) -> Any:
-    """Return a function in the place of inseq's `encode` that gives the ids of a row."""
+def _encoder(model: LanguageModel, row: Row) -> Callable[..., Any]:
+    """Return a function that gives a row's ids, in the place of inseq's `encode`."""
     from inseq.data import BatchEncoding
 
+    # Types are those of inseq, which is imported late.
     def encode(texts: Any, as_targets: bool = False, **settings: Any) -> Any:
         text = texts if isinstance(texts, str) else texts[0]
         if row.source and not as_targets:
-            ids, first = row.source, 0
+            ids = row.source
+            n_first = 0
         else:
             ids = row.ids[: row.start] if text == "prompt" else row.ids
             # A decoder's own first tokens are no words that could be unknown.
-            first = row.start if row.source else 0
+            n_first = row.start if row.source else 0
         tensor = torch.tensor([ids], device=model.device)
-        baseline = torch.tensor([ids[:first] + baseline_ids(model, ids[first:])])
+        baseline = None
+        if settings.get("return_baseline"):
+            unknown = baseline_ids(model, ids[n_first:])
+            baseline = torch.tensor([ids[:n_first] + unknown], device=model.device)
         return BatchEncoding(
             input_ids=tensor,
             input_tokens=[tokens.token_names(model, ids)],
             attention_mask=torch.ones_like(tensor),
-            baseline_ids=baseline.to(model.device)
-            if settings.get("return_baseline")
-            else None,
+            baseline_ids=baseline,
         )
 
     return encode
 
 
 def baseline_ids(model: LanguageModel, ids: tuple[int, ...]) -> tuple[int, ...]:
-    """Return ids of which each is the unknown token, else the padding or end-of-text token."""
+    """Return ids that are all the unknown token, else padding or end of text.
+
+    Tokens of the end of text stay.
+    """
     names = ("unk_token_id", "pad_token_id", "eos_token_id")
-    settings = [getattr(model.tokenizer, name, None) for name in names]
-    blank = next((i for i in settings if i is not None), 0)
-    return tuple(i if i == settings[2] else blank for i in ids)
+    special_ids = [getattr(model.tokenizer, name, None) for name in names]
+    end_id = special_ids[-1]
+    blank = next((token for token in special_ids if token is not None), 0)
+    return tuple(token if token == end_id else blank for token in ids)

@@ -1,4 +1,4 @@
-"""Which prompt format a model is asked in: the one that is named, or the best of those tried."""
+"""Which prompt format a model is asked in: the one named, or the best on trial."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,14 +23,14 @@ WrapProbes = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 class ChosenFormat(NamedTuple):
-    """A model with its prompt format, what puts probes into it, and the trial (may be empty)."""
+    """A model with its format, what puts probes into it, and the trial, if any."""
 
     lm: LanguageModel
     wrap: WrapProbes
     tried: pd.DataFrame
 
 
-def choose_prompt_format(
+def choose_prompt_format(  # noqa: PLR0917 - a chapter gives all by position
     lm: LanguageModel,
     wanted: str,
     dataset: str,
@@ -39,10 +39,10 @@ def choose_prompt_format(
     rule: str = "exact_match",
     cache: str | Path | None = None,
 ) -> ChosenFormat:
-    """Give a model the wanted prompt format; ``auto``: the best in coverage, then accuracy."""
-    wanted = prompt_formats.check_prompt_format(wanted) or (
-        "bare" if lm.name in bundled_models() else "auto"
-    )
+    """Give a model the wanted format; ``auto``: the best in coverage, then accuracy."""
+    wanted = prompt_formats.check_prompt_format(wanted)
+    if not wanted:
+        wanted = "bare" if lm.name in bundled_models() else "auto"
     table = pd.DataFrame(columns=TRIAL_COLUMNS)
     if wanted == "auto":
         table = try_prompt_formats(lm, dataset, facts, seed, rule, cache)
@@ -55,10 +55,9 @@ def choose_prompt_format(
 
 
 def model_with_bare_or_chat_format(lm: LanguageModel, wanted: str) -> LanguageModel:
-    """Return a model for a study whose prompts have their own form: all but ``chat`` keep it."""
-    return _in_format(
-        lm, "chat" if prompt_formats.check_prompt_format(wanted) == "chat" else "bare"
-    )
+    """Return a model for prompts of their own form, which all but ``chat`` keep."""
+    is_chat = prompt_formats.check_prompt_format(wanted) == "chat"
+    return _in_format(lm, "chat" if is_chat else "bare")
 
 
 def chosen_format_sentence(lm: LanguageModel, table: pd.DataFrame) -> str:
@@ -66,8 +65,8 @@ def chosen_format_sentence(lm: LanguageModel, table: pd.DataFrame) -> str:
     best = table.loc[lm.prompt_format]
     if not best["coverage"]:
         return (
-            f"In no prompt format is any of {best['facts']} facts answered rightly, even with the "
-            "answer said before; the questions stay bare."
+            f"In no prompt format is any of {best['facts']} facts answered rightly, "
+            "even with the answer said before; the questions stay bare."
         )
     return (
         f"The prompt format is {lm.prompt_format}: with the answer said before, "
@@ -78,14 +77,12 @@ def chosen_format_sentence(lm: LanguageModel, table: pd.DataFrame) -> str:
 def probe_wrapper(
     lm: LanguageModel, dataset: str, facts: pd.DataFrame, seed: int = 0
 ) -> WrapProbes:
-    """Return what puts the questions of a table of probes into a model's prompt format."""
+    """Return what puts the questions of probes into a model's prompt format."""
     shots = None
     if lm.prompt_format == "shots":
-        every, frames = (
-            datasets.load(dataset, seed=seed),
-            datasets.prompt_frames(dataset),
-        )
-        shots = prompt_formats.draw_demonstrations(every, frames, facts, seed)
+        all_facts = datasets.load(dataset, seed=seed)
+        frames = datasets.prompt_frames(dataset)
+        shots = prompt_formats.draw_demonstrations(all_facts, frames, facts, seed)
     return partial(
         prompt_formats.wrap_questions, prompt_format=lm.prompt_format, shots=shots
     )
@@ -99,38 +96,50 @@ def try_prompt_formats(
     rule: str = "exact_match",
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Ask twenty facts, spread over the relations, in every format that a model can read."""
-    few = facts.assign(turn=facts.groupby("relation").cumcount())
-    few = few.sort_values("turn", kind="stable").head(N_TRIAL_FACTS)
-    probes = prompts.monitor_probes(
-        few, datasets.prompt_frames(dataset, few["relation"].unique()), 1
-    )
+    """Ask twenty facts, spread over relations, in each format that a model can read."""
+    trial_facts = _trial_facts(facts)
+    frames = datasets.prompt_frames(dataset, trial_facts["relation"].unique())
+    probes = prompts.monitor_probes(trial_facts, frames, n_frames=1)
     probes = probes[probes["context"].isin(["right", "none"])]
-    rows = {}
+    outcomes = {}
     for name in prompt_formats.PROMPT_FORMATS:
-        asked = replace(lm, prompt_format=name)
-        if asked.chat and not lm.tokenizer.chat_template:
+        lm_in_format = replace(lm, prompt_format=name)
+        if lm_in_format.chat and not lm.tokenizer.chat_template:
             continue
-        table = probe_wrapper(asked, dataset, facts, seed)(probes)
-        longest = max(
-            map(len, tokens.prompt_ids(asked, list(table["prompt"]))), default=0
-        )
+        wrap = probe_wrapper(lm_in_format, dataset, facts, seed)
+        wrapped = wrap(probes)
+        ids = tokens.prompt_ids(lm_in_format, list(wrapped["prompt"]))
+        longest = max(map(len, ids), default=0)
         if lm.max_length is not None and longest + ANSWER_LENGTH > lm.max_length:
             continue
-        said = generate(asked, table, ANSWER_LENGTH, cache=cache, progress=False)
-        marks = accuracy.mark_texts(said, rule)
+        answers = generate(
+            lm_in_format, wrapped, ANSWER_LENGTH, cache=cache, progress=False
+        )
+        marks = accuracy.mark_texts(answers, rule)
         right = marks.groupby("context")["right"].sum()
-        stopped = (marks["tokens"].map(len) < ANSWER_LENGTH).sum()
-        rows[name] = (len(few), right.get("right", 0), right.get("none", 0), stopped)
-    return pd.DataFrame.from_dict(
-        rows, orient="index", columns=TRIAL_COLUMNS
-    ).rename_axis("format")
+        outcomes[name] = {
+            "facts": len(trial_facts),
+            "coverage": right.get("right", 0),
+            "accuracy": right.get("none", 0),
+            "stopped": (marks["tokens"].map(len) < ANSWER_LENGTH).sum(),
+        }
+    table = pd.DataFrame.from_dict(outcomes, orient="index", columns=TRIAL_COLUMNS)
+    return table.rename_axis("format")
+
+
+def _trial_facts(facts: pd.DataFrame) -> pd.DataFrame:
+    """Return the first facts of each relation, taken in turn, twenty in all."""
+    turns = facts.groupby("relation").cumcount()
+    in_turn = facts.assign(turn=turns).sort_values("turn", kind="stable")
+    return in_turn.head(N_TRIAL_FACTS)
 
 
 def _in_format(lm: LanguageModel, name: str) -> LanguageModel:
+    """Return a model with a prompt format, refused where it has no chat template."""
     if name == "chat" and not lm.tokenizer.chat_template:
+        others = ", ".join(prompt_formats.PROMPT_FORMATS[:-1])
         raise UserError(
-            f"The tokenizer of {lm.name} has no chat template; take prompt_format=auto, or one of "
-            f"{', '.join(prompt_formats.PROMPT_FORMATS[:-1])}."
+            f"The tokenizer of {lm.name} has no chat template; take "
+            f"prompt_format=auto, or one of {others}."
         )
     return replace(lm, prompt_format=name)

@@ -1,4 +1,4 @@
-"""Greedy text with its log-probabilities, and the probability of anchors along the way."""
+"""Greedy text with its log-probabilities, and the probability of anchors on the way."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +22,7 @@ def generate(
     stop: Sequence[str] = ("\n",),
     anchors: Sequence[str] | None = None,
     cache: str | Path | None = None,
+    *,
     progress: bool = True,
     batch_size: int | None = None,
 ) -> pd.DataFrame:
@@ -65,40 +66,40 @@ def generate(
     """
     if isinstance(prompts, str):
         raise UserError("The prompts are one text: give a list, such as [prompt].")
-    frame = (
-        prompts
-        if isinstance(prompts, pd.DataFrame)
-        else pd.DataFrame({"prompt": [*prompts]})
-    )
-    scoring.check_text_columns(frame, ["prompt"])
+    if not isinstance(prompts, pd.DataFrame):
+        prompts = pd.DataFrame({"prompt": [*prompts]})
+    scoring.check_text_columns(prompts, ["prompt"])
+    prompt_texts = list(prompts["prompt"])
     rules = _rules(model, max_new_tokens, stop)
-    texts, reads = _tasks(model, list(frame["prompt"]), anchors, rules)
-    shown = "generate" if progress else ""
+    text_tasks, anchor_tasks = _tasks(model, prompt_texts, anchors, rules)
+    label = "generate" if progress else ""
     answers = CachedAnswers(model, cache, rules)
-    found = answers.results((), [*texts, *(reads or [])], shown, batch_size)
-    results = [found[task] for task in texts]
-    said = [_said(model, task, result, rules) for task, result in zip(texts, results)]
-    columns = {
-        "text": [text for text, _ in said],
-        "tokens": [
-            tokens.token_names(model, r.ids[:n]) for r, (_, n) in zip(results, said)
-        ],
-        "logprobs": [list(r.logprobs[:n]) for r, (_, n) in zip(results, said)],
-        "read": tokens.strings_read_by_model(model, list(frame["prompt"])),
-    }
-    if reads is not None:
-        columns["anchor_logprobs"] = [
-            list(found[task].anchor_logprobs) for task in reads
-        ]
-    made = frame.assign(
-        **{k: scoring.object_column(v, frame.index) for k, v in columns.items()}
+    results = answers.results((), [*text_tasks, *anchor_tasks], label, batch_size)
+    texts = []
+    token_names = []
+    logprobs = []
+    for task in text_tasks:
+        result = results[task]
+        text, n_tokens = _text_and_length(model, task, result, rules)
+        texts.append(text)
+        token_names.append(tokens.token_names(model, result.ids[:n_tokens]))
+        logprobs.append(list(result.logprobs[:n_tokens]))
+    strings_read = tokens.strings_read_by_model(model, prompt_texts)
+    generated = prompts.assign(
+        text=scoring.object_column(texts, prompts.index),
+        tokens=scoring.object_column(token_names, prompts.index),
+        logprobs=scoring.object_column(logprobs, prompts.index),
+        read=scoring.object_column(strings_read, prompts.index),
     )
+    if anchors is not None:
+        anchor_logprobs = [list(results[task].anchor_logprobs) for task in anchor_tasks]
+        column = scoring.object_column(anchor_logprobs, prompts.index)
+        generated = generated.assign(anchor_logprobs=column)
     if model.meters:
-        scoring.add_to_work_counters(
-            model,
-            scoring.scoring_work(model, scoring.probes_of_greedy_answers(model, made)),
-        )
-    return made
+        probes = scoring.probes_of_greedy_answers(model, generated)
+        work = scoring.scoring_work(model, probes)
+        scoring.add_to_work_counters(model, work)
+    return generated
 
 
 def score_and_generate(
@@ -108,10 +109,11 @@ def score_and_generate(
     max_new_tokens: int = 15,
     stop: Sequence[str] = ("\n",),
     cache: str | Path | None = None,
+    *,
     progress: bool = True,
     batch_size: int | None = None,
 ) -> pd.DataFrame:
-    """Score continuations as `score` does, and continue their prompts as `generate` does.
+    """Score continuations as `score` does, and continue prompts as `generate` does.
 
     A model that takes packs reads each prompt once for both (of atlas-s and 200 facts
     of MONITOR, 31,014 tokens go through the model instead of 54,816). The results are
@@ -142,43 +144,54 @@ def score_and_generate(
     probes, rows = scoring.named_probes_and_rows(model, probes)
     scoring.check_lengths(model, probes, rows)
     rules = _rules(model, max_new_tokens, stop)
-    wanted = probes if spoken is None else probes[list(spoken)]
-    texts, reads = _tasks(
-        model, list(wanted["prompt"]), list(wanted["continuation"]), rules
-    )
-    shown = "score and generate" if progress else ""
+    continued = probes
+    if spoken is not None:
+        continued = probes[list(spoken)]
+    prompts = list(continued["prompt"])
+    anchors = list(continued["continuation"])
+    text_tasks, anchor_tasks = _tasks(model, prompts, anchors, rules)
+    label = "score and generate" if progress else ""
     answers = CachedAnswers(model, cache, rules)
-    found = answers.results(rows, [*texts, *reads], shown, batch_size)
-    made = scoring.probes_with_results(model, probes, rows, found)
-    said = {
-        "text": [_said(model, task, found[task], rules)[0] for task in texts],
-        "anchor_logprobs": [list(found[task].anchor_logprobs) for task in reads],
-    }
-    said = {
-        name: scoring.object_column(values, wanted.index)
-        for name, values in said.items()
-    }
-    made = made.assign(**pd.DataFrame(said).reindex(made.index))
+    results = answers.results(rows, [*text_tasks, *anchor_tasks], label, batch_size)
+    texts = []
+    for task in text_tasks:
+        text, _ = _text_and_length(model, task, results[task], rules)
+        texts.append(text)
+    anchor_logprobs = [list(results[task].anchor_logprobs) for task in anchor_tasks]
+    generated = pd.DataFrame(
+        {
+            "text": scoring.object_column(texts, continued.index),
+            "anchor_logprobs": scoring.object_column(anchor_logprobs, continued.index),
+        }
+    )
+    generated = generated.reindex(probes.index)
+    answered = scoring.probes_with_results(model, probes, rows, results)
+    answered = answered.assign(
+        text=generated["text"], anchor_logprobs=generated["anchor_logprobs"]
+    )
     if model.meters:
-        continued = scoring.probes_of_greedy_answers(model, made.loc[wanted.index])
-        scoring.add_to_work_counters(
-            model, scoring.scoring_work(model, probes, continued)
-        )
-    return made
+        answered_texts = answered.loc[continued.index]
+        text_probes = scoring.probes_of_greedy_answers(model, answered_texts)
+        work = scoring.scoring_work(model, probes, text_probes)
+        scoring.add_to_work_counters(model, work)
+    return answered
 
 
 def _rules(
     model: LanguageModel, max_new_tokens: int, stop: Sequence[str]
 ) -> StoppingRules:
+    """Return when continuations end, at any of the model's end-of-text tokens too."""
     if max_new_tokens < 1:
         raise UserError(f"max_new_tokens is {max_new_tokens}; give at least 1.")
     if isinstance(stop, str) or "" in stop:
         raise UserError(f"stop is {stop!r}; give a list of strings that are not empty.")
     ends: set[int] = set()
     for settings in (model.generation_config, model.config, model.tokenizer):
-        given = getattr(settings, "eos_token_id", None)
-        ends |= set(given if isinstance(given, list | tuple) else [given])
-    return StoppingRules(int(max_new_tokens), tuple(stop), tuple(sorted(ends - {None})))
+        end_ids = getattr(settings, "eos_token_id", None)
+        if not isinstance(end_ids, list | tuple):
+            end_ids = [end_ids]
+        ends.update(token for token in end_ids if token is not None)
+    return StoppingRules(int(max_new_tokens), tuple(stop), tuple(sorted(ends)))
 
 
 def _tasks(
@@ -186,47 +199,61 @@ def _tasks(
     prompts: list[str],
     anchors: Sequence[str] | None,
     rules: StoppingRules,
-) -> tuple[list[ContinuationTask], list[ContinuationTask] | None]:
-    """Return what gives the texts, and what reads the anchors, where there are any."""
-    distinct = list(dict.fromkeys(prompts))
-    found = dict(zip(distinct, tokens.prompt_ids(model, distinct)))
-    if model.kind == "seq2seq":
-        first = tokens.decoder_start_ids(model)
-        texts = [ContinuationTask(first, found[prompt]) for prompt in prompts]
-    else:
-        texts = [ContinuationTask(found[prompt]) for prompt in prompts]
-        if empty := [prompt for prompt in distinct if not found[prompt]]:
-            raise UserError(
-                f"The prompt {empty[0]!r} has no tokens to start from; give some text."
-            )
-    reads = None
+) -> tuple[list[ContinuationTask], list[ContinuationTask]]:
+    """Return what gives the texts, and what reads the anchors; [] without anchors."""
+    text_tasks = _text_tasks(model, prompts)
+    anchor_tasks: list[ContinuationTask] = []
     if anchors is not None:
-        if len(anchors) != len(prompts):
-            raise UserError(
-                f"There are {len(anchors)} anchors for {len(prompts)} prompts; give one each."
-            )
-        names = [f"prompt {pair!r}" for pair in zip(prompts, anchors)]
-        rows = tokens.rows_of_continuations(model, prompts, list(anchors), names)
-        reads = [
-            ContinuationTask(row.ids[: row.start], row.source, row.scored)
-            for row in rows
-        ]
+        anchor_tasks = _anchor_tasks(model, prompts, anchors)
         # Where the anchor is read from the prompt's end, one run gives the text and the
         # anchor.
-        texts = [r if r.ids == t.ids else t for t, r in zip(texts, reads)]
-    for task in dict.fromkeys([*texts, *(reads or [])]):
+        for at, anchor_task in enumerate(anchor_tasks):
+            if anchor_task.ids == text_tasks[at].ids:
+                text_tasks[at] = anchor_task
+    for task in dict.fromkeys([*text_tasks, *anchor_tasks]):
         row = Row(task.ids, 0, task.source)
-        told = f"A prompt of {len(task.ids)} tokens"
-        tokens.check_length(model, row, told, rules.max_new_tokens - 1)
-    return texts, reads
+        name = f"A prompt of {len(task.ids)} tokens"
+        tokens.check_length(model, row, name, rules.max_new_tokens - 1)
+    return text_tasks, anchor_tasks
 
 
-def _said(
+def _text_tasks(model: LanguageModel, prompts: list[str]) -> list[ContinuationTask]:
+    """Return the task that continues each prompt."""
+    distinct = list(dict.fromkeys(prompts))
+    ids = dict(zip(distinct, tokens.prompt_ids(model, distinct), strict=True))
+    if model.kind == "seq2seq":
+        start = tokens.decoder_start_ids(model)
+        return [ContinuationTask(start, ids[prompt]) for prompt in prompts]
+    for prompt in distinct:
+        if not ids[prompt]:
+            raise UserError(
+                f"The prompt {prompt!r} has no tokens to start from; give some text."
+            )
+    return [ContinuationTask(ids[prompt]) for prompt in prompts]
+
+
+def _anchor_tasks(
+    model: LanguageModel, prompts: list[str], anchors: Sequence[str]
+) -> list[ContinuationTask]:
+    """Return the task that reads each prompt's anchor."""
+    if len(anchors) != len(prompts):
+        raise UserError(
+            f"There are {len(anchors)} anchors for {len(prompts)} prompts; "
+            "give one each."
+        )
+    pairs = zip(prompts, anchors, strict=True)
+    names = [f"prompt {pair!r}" for pair in pairs]
+    rows = tokens.rows_of_continuations(model, prompts, list(anchors), names)
+    return [
+        ContinuationTask(row.ids[: row.start], row.source, row.scored) for row in rows
+    ]
+
+
+def _text_and_length(
     model: LanguageModel, task: ContinuationTask, result: Result, rules: StoppingRules
 ) -> tuple[str, int]:
     """Return the text of a result, and how many of its tokens carry it."""
-    found = decoding.text_before_stop(model, task, result.ids, rules.stop)
-    return found or (
-        decoding.decode_new_tokens(model, task, result.ids),
-        len(result.ids),
-    )
+    before_stop = decoding.text_before_stop(model, task, result.ids, rules.stop)
+    if before_stop is not None:
+        return before_stop
+    return decoding.decode_new_tokens(model, task, result.ids), len(result.ids)

@@ -11,8 +11,7 @@ from helpers import UserError, check_columns
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
 from helpers.probing import engine
-from helpers.probing.cached_results import CachedAnswers
-from helpers.probing.result_cache import Result
+from helpers.probing.cached_results import CachedAnswers, Results
 
 TEXT_COLUMNS = ("prompt", "continuation")
 NAME_COLUMNS = ("item", "variant", "option")
@@ -52,7 +51,7 @@ def score(
         Whether a line on stderr tells what is done.
     batch_size : int, optional
         The most rows of one forward pass, for models that are scored in batches (see
-        `method`).
+        `scoring_method`).
 
     Returns
     -------
@@ -71,18 +70,20 @@ def score(
     --------
     >>> from helpers import models
     >>> lm = models.load("atlas-xs")
-    >>> asked = {"prompt": "Which country is Lyon in?", "continuation": [" France", " Peru"]}
-    >>> score(lm, pd.DataFrame(asked), progress=False)[["item", "option"]].values.tolist()
+    >>> question = "Which country is Lyon in?"
+    >>> texts = {"prompt": question, "continuation": [" France", " Peru"]}
+    >>> scores = score(lm, pd.DataFrame(texts), progress=False)
+    >>> scores[["item", "option"]].values.tolist()
     [['Which country is Lyon in?', 0], ['Which country is Lyon in?', 1]]
     """
     probes, rows = named_probes_and_rows(model, probes)
     check_lengths(model, probes, rows)
-    shown = "score" if progress else ""
+    label = "score" if progress else ""
     answers = CachedAnswers(model, cache)
-    found = answers.results(rows, shown=shown, batch_size=batch_size)
+    results = answers.results(rows, label=label, batch_size=batch_size)
     if model.meters:
         add_to_work_counters(model, _work(model, rows))
-    return probes_with_results(model, probes, rows, found)
+    return probes_with_results(model, probes, rows, results)
 
 
 def score_sentences(
@@ -128,8 +129,9 @@ def score_sentences(
     --------
     >>> from helpers import models
     >>> lm = models.load("atlas-xs")
-    >>> found = score_sentences(lm, ["Lyon is in France.", "Lyon is in Peru."], progress=False)
-    >>> bool(found["logprob"][0] > found["logprob"][1])
+    >>> sentences = ["Lyon is in France.", "Lyon is in Peru."]
+    >>> scores = score_sentences(lm, sentences, progress=False)
+    >>> bool(scores["logprob"][0] > scores["logprob"][1])
     True
     """
     texts = list(texts)
@@ -141,29 +143,35 @@ def score_sentences(
     rows = tokens.rows_of_texts(model, texts)
     for place, row in enumerate(rows):
         tokens.check_length(model, row, f"Text {place}")
-    found = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
-    shown = "score" if progress else ""
+    label = "score" if progress else ""
     answers = CachedAnswers(model, cache)
-    results = answers.results(rows, shown=shown, batch_size=batch_size)
+    results = answers.results(rows, label=label, batch_size=batch_size)
     if model.meters:
-        add_to_work_counters(model, _work(model, [row for row in rows if row.scored]))
-    lists = [list(results[row].logprobs) if row.scored else [] for row in rows]
-    sums = [sum(values) if values else float("nan") for values in lists]
-    found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
-    alone = not tokens.has_first_token(model)
-    first = ["".join(tokens.token_names(model, row.ids[:alone])) for row in rows]
-    return found.assign(
-        mean=found["logprob"] / found["n_tokens"],
-        logprobs=object_column(lists, found.index),
-        tokens=object_column(
-            [tokens.token_names(model, row.scored) for row in rows], found.index
-        ),
-        unscored=object_column(first, found.index),
-    )
+        scored_rows = [row for row in rows if row.scored]
+        add_to_work_counters(model, _work(model, scored_rows))
+    logprobs = []
+    sums = []
+    for row in rows:
+        values = list(results[row].logprobs) if row.scored else []
+        logprobs.append(values)
+        sums.append(sum(values) if values else float("nan"))
+    token_names = [tokens.token_names(model, row.scored) for row in rows]
+    unscored = [""] * len(rows)
+    if not tokens.has_first_token(model):
+        first_tokens = [tokens.token_names(model, row.ids[:1]) for row in rows]
+        unscored = ["".join(names) for names in first_tokens]
+    scores = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
+    scores["n_tokens"] = [len(values) for values in logprobs]
+    scores["logprob"] = sums
+    scores["mean"] = scores["logprob"] / scores["n_tokens"]
+    scores["logprobs"] = object_column(logprobs, scores.index)
+    scores["tokens"] = object_column(token_names, scores.index)
+    scores["unscored"] = object_column(unscored, scores.index)
+    return scores
 
 
 def scoring_work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
-    """Count the tokens that scoring probes takes: each probe read whole, and what is shared once.
+    """Count the tokens that scoring probes takes, all of them and what is shared once.
 
     Parameters
     ----------
@@ -177,20 +185,22 @@ def scoring_work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
         `probes`, `tokens` (of all one by one), `forwarded` (by a model that takes
         packs).
     """
-    return _work(
-        model, [row for some in probes for row in named_probes_and_rows(model, some)[1]]
-    )
+    rows: list[Row] = []
+    for table in probes:
+        rows += named_probes_and_rows(model, table)[1]
+    return _work(model, rows)
 
 
 def probes_of_greedy_answers(model: LanguageModel, texts: pd.DataFrame) -> pd.DataFrame:
-    """Return probes that stand for greedy answers: what was read, and what was said after it."""
-    ended = model.tokenizer("\n", add_special_tokens=False)["input_ids"]
-    said = texts["text"].where(texts["text"] != "", "\n" if ended else ".")
-    numbered = texts.assign(option=0, continuation=said, correct=True)
+    """Return probes that stand for greedy answers: prompts with what followed them."""
+    newline_ids = model.tokenizer("\n", add_special_tokens=False)["input_ids"]
+    text_of_no_tokens = "\n" if newline_ids else "."
+    continuations = texts["text"].where(texts["text"] != "", text_of_no_tokens)
+    probes = texts.assign(option=0, continuation=continuations, correct=True)
     for name in ("item", "variant"):
-        if name not in numbered:
-            numbered[name] = range(len(numbered))
-    return numbered
+        if name not in probes:
+            probes[name] = range(len(probes))
+    return probes
 
 
 def named_probes_and_rows(
@@ -202,49 +212,60 @@ def named_probes_and_rows(
         option = probes.groupby("prompt").cumcount()
         probes = probes.assign(item=probes["prompt"], variant="", option=option)
     check_columns(probes, NAME_COLUMNS, "probes")
-    groups = list(zip(probes["item"], probes["variant"]))
-    texts = (list(probes[name]) for name in TEXT_COLUMNS)
-    rows, marks = tokens.rows_of_continuations(model, *texts, groups), {}
-    for row, group, correct in zip(rows, groups, probes.get("correct", ())):
-        unknown = model.tokenizer.unk_token_id in row.scored
-        if unknown and marks.setdefault((group, row), correct) != correct:
-            raise UserError(
-                f"The tokenizer of {model.name} cannot write the options of item {group[0]!r} and "
-                "reads a right and a wrong one alike: choose a model that knows their script."
-            )
+    groups = list(zip(probes["item"], probes["variant"], strict=True))
+    prompts = list(probes["prompt"])
+    continuations = list(probes["continuation"])
+    rows = tokens.rows_of_continuations(model, prompts, continuations, groups)
+    if "correct" in probes:
+        _refuse_options_read_alike(model, rows, groups, probes["correct"])
     return probes, rows
+
+
+def _refuse_options_read_alike(
+    model: LanguageModel, rows: list[Row], groups: list[tuple], correct: pd.Series
+) -> None:
+    """Refuse a right and a wrong option that unknown tokens make one to the model."""
+    marks: dict[tuple[tuple, Row], object] = {}
+    for row, group, mark in zip(rows, groups, correct, strict=True):
+        if model.tokenizer.unk_token_id not in row.scored:
+            continue
+        if marks.setdefault((group, row), mark) != mark:
+            raise UserError(
+                f"The tokenizer of {model.name} cannot write the options of item "
+                f"{group[0]!r} and reads a right and a wrong one alike: choose a model "
+                "that knows their script."
+            )
 
 
 def check_lengths(model: LanguageModel, probes: pd.DataFrame, rows: list[Row]) -> None:
     """Refuse probes of which one is longer than what the model can read."""
-    for row, item, variant in zip(rows, probes["item"], probes["variant"]):
+    names = zip(probes["item"], probes["variant"], strict=True)
+    for row, (item, variant) in zip(rows, names, strict=True):
         tokens.check_length(model, row, f"Prompt {variant!r} of item {item!r}")
 
 
 def probes_with_results(
-    model: LanguageModel,
-    probes: pd.DataFrame,
-    rows: list[Row],
-    found: Mapping[Row, Result],
+    model: LanguageModel, probes: pd.DataFrame, rows: list[Row], results: Results
 ) -> pd.DataFrame:
     """Return probes with the results of their rows."""
+    logprobs = [list(results[row].logprobs) for row in rows]
+    token_names = [tokens.token_names(model, row.scored) for row in rows]
+    strings_read = tokens.strings_read_by_model(model, list(probes["prompt"]))
     return probes.assign(
-        logprobs=object_column(
-            [list(found[row].logprobs) for row in rows], probes.index
-        ),
-        tokens=object_column(
-            [tokens.token_names(model, row.scored) for row in rows], probes.index
-        ),
-        read=object_column(
-            tokens.strings_read_by_model(model, list(probes["prompt"])), probes.index
-        ),
+        logprobs=object_column(logprobs, probes.index),
+        tokens=object_column(token_names, probes.index),
+        read=object_column(strings_read, probes.index),
     )
 
 
 def _work(model: LanguageModel, rows: list[Row]) -> dict[str, int]:
-    counted = engine.count_tokens(rows, engine.pack_length_of_model(model))
-    forwarded = counted.get("forwarded", 0)
-    return {"probes": len(rows), "tokens": counted["plain"], "forwarded": forwarded}
+    """Return what `scoring_work` does, of rows."""
+    counts = engine.count_tokens(rows, engine.pack_length_of_model(model))
+    return {
+        "probes": len(rows),
+        "tokens": counts["plain"],
+        "forwarded": counts.get("forwarded", 0),
+    }
 
 
 @contextmanager
@@ -266,8 +287,8 @@ def work_counter(model: LanguageModel) -> Iterator[Counter[str]]:
     >>> from helpers import models
     >>> lm = models.load("atlas-xs")
     >>> with work_counter(lm) as work:
-    ...     found = score_sentences(lm, ["Lyon is in France."], progress=False)
-    >>> work["probes"], work["tokens"] > int(found["n_tokens"].sum())
+    ...     scores = score_sentences(lm, ["Lyon is in France."], progress=False)
+    >>> work["probes"], work["tokens"] > int(scores["n_tokens"].sum())
     (1, True)
     """
     work: Counter[str] = Counter()
@@ -288,7 +309,7 @@ def check_text_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
     """Refuse a table that lacks columns, or has in them what is no string."""
     check_columns(frame, needed, "probes")
     for name in needed:
-        for row, text in zip(frame.index, frame[name]):
+        for row, text in frame[name].items():
             if not isinstance(text, str):
                 raise UserError(
                     f"Row {row} of the probes has the {name} {text!r}; give a string."

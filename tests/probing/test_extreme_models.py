@@ -156,15 +156,19 @@ CHANGES = {  # a model made from another, or what is set: an object, a name, and
     "weights": lambda lm: tiny_models.tiny_language_model("llama", seed=1),
     "no weights yet": lambda lm: dataclasses.replace(lm, weights_sha=""),
     "attention": eager,
-    "longer packs": (engine, "pack_length", 600),
-    "torch": (result_cache.identities, "versions", VERSIONS | {"torch": "9.9.9"}),
+    "longer packs": (engine, "pack_length_of_model", 600),
+    "torch": (
+        result_cache.identities,
+        "library_versions",
+        VERSIONS | {"torch": "9.9.9"},
+    ),
     "transformers": (
         result_cache.identities,
-        "versions",
+        "library_versions",
         VERSIONS | {"transformers": "9.9.9"},
     ),
     "processor": (torch.backends.cpu, "get_cpu_capability", "NONE"),
-    "code": (trial, "_code", "changed"),
+    "code": (trial, "_checksum_of_code", "changed"),
 }
 
 

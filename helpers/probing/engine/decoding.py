@@ -1,11 +1,10 @@
-"""Greedy continuation of batches, for models that take no packs, and when a text has ended.
+"""Greedy continuation of batches, for models without packs, and where a text ends.
 
 Prompts of equal length go through the model together, and what it returns to go on from
 is given back to it; where that fails its trial, each text is read whole again at each
 step.
 """
 
-import itertools
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +40,7 @@ class ContinuationTask:
 
 @dataclass(frozen=True)
 class StoppingRules:
-    """When to end a continuation: after so many tokens, at these strings, at these tokens."""
+    """When to end a continuation: at a length, at strings, at tokens."""
 
     max_new_tokens: int
     stop: tuple[str, ...]
@@ -62,12 +61,10 @@ class ContinuedText:
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     anchor_logprobs: list[float] = field(default_factory=list)
-    kept: int | None = (
-        None  # how many of the tokens stand before the end; None: not ended
-    )
-    scored: tuple[
-        float, ...
-    ] = ()  # log-probabilities of the anchor after the prompt, if asked for
+    # How many of the tokens stand before the end; None: not ended.
+    kept: int | None = None
+    # Log-probabilities of the anchor after the prompt, if asked for.
+    scored: tuple[float, ...] = ()
 
 
 def batches_of_equal_length(
@@ -81,9 +78,8 @@ def batches_of_equal_length(
     for task in tasks:
         groups.setdefault((len(task.source), len(task.ids)), []).append(task)
     for (source, length), group in sorted(groups.items(), reverse=True):
-        budget = gpu.tokens_per_batch(model.device) // (
-            source + length + rules.max_new_tokens
-        )
+        tokens_of_text = source + length + rules.max_new_tokens
+        budget = gpu.tokens_per_batch(model.device) // tokens_of_text
         step = batch_size or max(1, budget)
         for at in range(0, len(group), step):
             yield group[at : at + step]
@@ -94,29 +90,34 @@ def continue_batch(
     model: Local, rules: StoppingRules, batch: list[ContinuationTask]
 ) -> list[ContinuedText]:
     """Return the continuations of tasks of equal length, in their order."""
-    texts = live = [ContinuedText(task) for task in batch]
+    texts = [ContinuedText(task) for task in batch]
     if not keeps_state(model):
         for text in texts:
-            while text.kept is None:
-                row = Row((*text.task.ids, *text.ids), 1, text.task.source)
-                append_next_tokens(
-                    model, [text], network_inputs.logits_of_row(model, row)[-1:], rules
-                )
+            _continue_whole(model, rules, text)
         return texts
     reading = _Reading(model, batch)
+    live = texts
     for _ in range(rules.max_new_tokens):
         chosen = append_next_tokens(model, live, reading.logits(), rules)
-        going = [i for i, text in enumerate(live) if text.kept is None]
+        going = [at for at, text in enumerate(live) if text.kept is None]
         if not going:
             break
         reading.append(chosen)
         if 2 * len(going) <= len(live) and reading.keep(going):
-            live = [live[i] for i in going]
+            live = [live[at] for at in going]
     return texts
 
 
+def _continue_whole(model: Local, rules: StoppingRules, text: ContinuedText) -> None:
+    """Continue a text to its end, read whole again at each step."""
+    while text.kept is None:
+        row = Row((*text.task.ids, *text.ids), 1, text.task.source)
+        logits = network_inputs.logits_of_row(model, row)[-1:]
+        append_next_tokens(model, [text], logits, rules)
+
+
 class _Reading:
-    """Texts of equal length in the reading: what the model has read, and its state after that."""
+    """Texts of equal length that are read together, and the state that results."""
 
     def __init__(self, model: Local, batch: list[ContinuationTask]) -> None:
         self.model = model
@@ -131,26 +132,28 @@ class _Reading:
 
     def logits(self) -> torch.Tensor:
         """Return the logits of the next token of each text."""
-        given = {**self.state, **self.encoded, "use_cache": True}
-        given["decoder_input_ids" if self.encoded else "input_ids"] = (
-            self.ids[:, -1:] if self.state else self.ids
-        )
-        if (
-            not self.encoded and not self.state
-        ):  # later none is needed, and Mamba takes none
-            given["attention_mask"] = torch.ones_like(self.ids)
+        inputs = {**self.state, **self.encoded, "use_cache": True}
+        ids = self.ids
+        if self.state:
+            ids = self.ids[:, -1:]
+        if self.encoded:
+            inputs["decoder_input_ids"] = ids
+        else:
+            inputs["input_ids"] = ids
+            if not self.state:  # later none is needed, and Mamba takes none
+                inputs["attention_mask"] = torch.ones_like(ids)
         network = self.model.model
         if network_inputs.forward_accepts_argument(type(network), "logits_to_keep"):
-            given["logits_to_keep"] = 1
-        output = network(**given)
-        offered = {name: getattr(output, name, None) for name in STATE_NAMES}
-        taken = (
-            n
-            for n, s in offered.items()
-            if s is not None
-            and network_inputs.forward_accepts_argument(type(network), n)
-        )
-        self.state = {name: offered[name] for name in itertools.islice(taken, 1)}
+            inputs["logits_to_keep"] = 1
+        output = network(**inputs)
+        self.state = {}
+        for name in STATE_NAMES:
+            state = getattr(output, name, None)
+            if state is not None and network_inputs.forward_accepts_argument(
+                type(network), name
+            ):
+                self.state[name] = state
+                break
         return output.logits[:, -1]
 
     def append(self, tokens: torch.Tensor) -> None:
@@ -158,7 +161,7 @@ class _Reading:
         self.ids = torch.cat([self.ids, tokens[:, None]], dim=1)
 
     def keep(self, rows: list[int]) -> bool:
-        """Let go of all texts but some; return False where the state does not allow it."""
+        """Let go of all texts but some; return False where the state forbids it."""
         if not all(hasattr(state, "reorder_cache") for state in self.state.values()):
             return False
         kept = torch.tensor(rows, device=self.ids.device)
@@ -181,52 +184,59 @@ def keeps_state(model: Local) -> bool:
 
 
 def _try_state(model: Local) -> bool:
+    """Return the outcome of a trial on two random texts, and warn where it fails."""
     text = model_checks.random_text_sampler(model)
-    tasks = [
-        ContinuationTask(text(12), text(9) if model.kind == "seq2seq" else ())
-        for _ in range(2)
-    ]
+    tasks = []
+    for _ in range(2):
+        ids = text(12)
+        source = text(9) if model.kind == "seq2seq" else ()
+        tasks.append(ContinuationTask(ids, source))
     more = [text(3) for _ in tasks]
+    tolerance = model_checks.log_probability_tolerance(model)
     try:
-        pairs = list(_chances(model, tasks, more))
-        exact = all(
-            model_checks.log_probability_distance(a, b)
-            <= model_checks.log_probability_tolerance(model)
-            for a, b in pairs
-        )
+        pairs = list(_log_probability_pairs(model, tasks, more))
+        distances = [
+            model_checks.log_probability_distance(from_state, from_whole)
+            for from_state, from_whole in pairs
+        ]
+        is_exact = all(distance <= tolerance for distance in distances)
     except Exception as error:  # whatever a model raises, whole texts remain
         if gpu.is_out_of_memory(error):
             raise
-        exact = False
-    if not exact:
+        is_exact = False
+    if not is_exact:
         LOG.warning(
-            "%s is continued by reading the whole text at each step, which is slow: it keeps no "
-            "state that leads to the same text.",
+            "%s is continued by reading the whole text at each step, which is slow: "
+            "it keeps no state that leads to the same text.",
             model.name,
         )
-    return exact
+    return is_exact
 
 
-def _chances(
+def _log_probability_pairs(
     model: Local, tasks: list[ContinuationTask], more: list[tuple[int, ...]]
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yield next log-probabilities along texts, from the state and from whole texts."""
-    rows = [Row((*task.ids, *ids), 1, task.source) for task, ids in zip(tasks, more)]
-    whole = [
-        network_inputs.logits_of_row(model, row)[-1 - len(more[0]) :] for row in rows
-    ]
+    n_steps = len(more[0])
+    whole = []
+    for task, ids in zip(tasks, more, strict=True):
+        row = Row((*task.ids, *ids), 1, task.source)
+        whole.append(network_inputs.logits_of_row(model, row)[-1 - n_steps :])
     reading = _Reading(model, tasks)
-    for step, column in enumerate(zip(*more)):
-        yield (
-            _chance(reading.logits()),
-            _chance(torch.stack([part[step] for part in whole])),
-        )
-        reading.append(torch.tensor(column, device=model.device))
+    for step in range(n_steps):
+        from_state = reading.logits()
+        from_whole = torch.stack([logits[step] for logits in whole])
+        yield _log_probabilities(from_state), _log_probabilities(from_whole)
+        new_ids = [ids[step] for ids in more]
+        reading.append(torch.tensor(new_ids, device=model.device))
     reading.keep([len(tasks) - 1])
-    yield _chance(reading.logits()[-1:]), _chance(whole[-1][-1:])
+    from_state = reading.logits()[-1:]
+    from_whole = whole[-1][-1:]
+    yield _log_probabilities(from_state), _log_probabilities(from_whole)
 
 
-def _chance(logits: torch.Tensor) -> torch.Tensor:
+def _log_probabilities(logits: torch.Tensor) -> torch.Tensor:
+    """Return logits as log-probabilities, in float32."""
     return logits.float().log_softmax(-1)
 
 
@@ -236,21 +246,27 @@ def append_next_tokens(
     logits: torch.Tensor,
     rules: StoppingRules,
 ) -> torch.Tensor:
-    """Add a token to each text that goes on, read the anchors, and return the tokens."""
-    chances = logits.float().log_softmax(-1)
-    read = [text.task.anchor[len(text.ids) :][:1] for text in texts]
-    anchors = torch.tensor(
-        [token for (token,) in (r or (0,) for r in read)], device=chances.device
-    )
-    chosen = anchors if rules.forced else chances.argmax(-1)
-    asked = torch.stack([chosen, anchors], dim=1)
-    values = chances.gather(1, asked).tolist()
-    model_checks.refuse_invalid_log_probabilities(model, [own for own, _ in values])
-    for text, token, wanted, (own, anchor) in zip(texts, chosen.tolist(), read, values):
-        if text.kept is None:
-            if wanted:
-                text.anchor_logprobs.append(anchor)
-            append_token(model, text, token, own, rules)
+    """Add a token to each text that goes on, read anchors, and return the tokens."""
+    logprobs = _log_probabilities(logits)
+    # The anchor's token at this step, of each text; None: the anchor is over.
+    anchor_tokens: list[int | None] = []
+    for text in texts:
+        step = len(text.ids)
+        anchor = text.task.anchor
+        anchor_tokens.append(anchor[step] if step < len(anchor) else None)
+    read_ids = [0 if token is None else token for token in anchor_tokens]
+    anchors = torch.tensor(read_ids, device=logprobs.device)
+    chosen = anchors if rules.forced else logprobs.argmax(-1)
+    columns = torch.stack([chosen, anchors], dim=1)
+    chosen_logprobs, anchor_logprobs = logprobs.gather(1, columns).T.tolist()
+    model_checks.refuse_invalid_log_probabilities(model, chosen_logprobs)
+    for at, token in enumerate(chosen.tolist()):
+        text = texts[at]
+        if text.kept is not None:
+            continue
+        if anchor_tokens[at] is not None:
+            text.anchor_logprobs.append(anchor_logprobs[at])
+        append_token(model, text, token, chosen_logprobs[at], rules)
     return chosen
 
 
@@ -267,9 +283,9 @@ def append_token(
         return
     text.ids.append(token)
     text.logprobs.append(logprob)
-    found = text_before_stop(model, text.task, text.ids, rules.stop)
-    if found is not None:
-        text.kept = found[1]
+    before_stop = text_before_stop(model, text.task, text.ids, rules.stop)
+    if before_stop is not None:
+        text.kept = before_stop[1]
     elif len(text.ids) == rules.max_new_tokens:
         text.kept = len(text.ids)
 
@@ -280,18 +296,19 @@ def text_before_stop(
     ids: Sequence[int],
     stop: Sequence[str],
 ) -> tuple[str, int] | None:
-    """Return the text before the first stop string, and how many tokens carry it; None without."""
+    """Return the text before the first stop string, and how many tokens carry it.
+
+    None where there is no stop string.
+    """
     whole = decode_new_tokens(model, task, ids)
-    at = min((whole.index(word) for word in stop if word in whole), default=None)
-    if at is None:
+    places = [whole.index(word) for word in stop if word in whole]
+    if not places:
         return None
-    counts = range(len(ids) + 1)
-    kept = next(
-        n
-        for n in counts
-        if decode_new_tokens(model, task, ids[:n]).startswith(whole[:at])
-    )
-    return whole[:at], kept
+    before = whole[: min(places)]
+    n_tokens = 0  # at most all of them
+    while not decode_new_tokens(model, task, ids[:n_tokens]).startswith(before):
+        n_tokens += 1
+    return before, n_tokens
 
 
 def decode_new_tokens(
@@ -300,21 +317,35 @@ def decode_new_tokens(
     """Return the text of new tokens, its leading space included; it is kept."""
     ending = () if task.source else task.ids[-MOST_TOKENS_OF_CHARACTER:]
     known = model.known.texts
-    new = (ending, tuple(ids))
-    if new not in known:
+    key = (ending, tuple(ids))
+    if key not in known:
         if len(known) > MOST_KEPT_TEXTS:
             known.clear()
-        tails = [ending[-n:] for n in range(1, len(ending) + 1)]
-        # A part of a character would spoil the bytes that follow it.
-        before = next(
-            (t for t in tails if BROKEN_CHARACTER not in _text(model, t)), ending[-1:]
-        )
-        head, whole = _text(model, before), _text(model, (*before, *ids))
-        known[new] = whole[len(head) :] if whole.startswith(head) else _text(model, ids)
-    return known[new]
+        before = _whole_characters(model, ending)
+        head = _text(model, before)
+        whole = _text(model, (*before, *ids))
+        if whole.startswith(head):
+            known[key] = whole[len(head) :]
+        else:
+            known[key] = _text(model, ids)
+    return known[key]
+
+
+def _whole_characters(model: LanguageModel, ending: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the fewest last tokens that are whole characters, else the last one.
+
+    A part of a character would spoil the bytes that follow it.
+    """
+    for n_tokens in range(1, len(ending) + 1):
+        last = ending[-n_tokens:]
+        if BROKEN_CHARACTER not in _text(model, last):
+            return last
+    return ending[-1:]
 
 
 def _text(model: LanguageModel, ids: Sequence[int]) -> str:
-    return model.tokenizer.decode(
+    """Return the text of ids, as the tokenizer decodes them."""
+    # By its type, several texts might come back.
+    return model.tokenizer.decode(  # type: ignore[return-value]
         list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
     )

@@ -53,42 +53,46 @@ class ForwardPass:
 def score_in_packs(
     model: Local, rows: list[Row], length: int, price: float = PASS_PRICE
 ) -> Scores:
-    """Yield the log-probabilities of rows, pass by pass, each row once it is read whole."""
+    """Yield the log-probabilities of rows, each as soon as it is read whole."""
     tree = build_trie(rows)
-    children, waiting = children_and_ended_rows(tree)
-    steps, values = plan_passes(tree, length, price), np.zeros(len(tree.token))
+    children, ended_rows = children_and_ended_rows(tree)
+    steps = plan_passes(tree, length, price)
+    values = np.zeros(len(tree.token))
     for done in forward_passes(model, tree, steps, length, children.keys()):
         scores = child_log_probabilities(tree, done.logits, done.heads, children)
         values[list(scores)] = list(scores.values())
-        ended = [row for node in done.heads for row in waiting.get(node, ())]
-        if ended:
-            yield {
-                tree.rows[row]: tuple(values[list(tree.paths[row])].tolist())
-                for row in ended
-            }
+        results = {}
+        for node in done.heads:
+            for row in ended_rows.get(node, ()):
+                path = list(tree.paths[row])
+                results[tree.rows[row]] = tuple(values[path].tolist())
+        if results:
+            yield results
         del done  # its logits are let go before the next pass
 
 
 def run_with_shrinking_packs(
-    run: Callable[[list, int], Iterator[dict]], asked: list, length: int
+    run: Callable[[list, int], Iterator[dict]], requests: list, length: int
 ) -> Iterator[dict]:
-    """Yield what `score_in_packs` gives, some at a time; packs that the memory does not hold are halved."""
-    left = dict.fromkeys(asked)
+    """Yield the results of requests; packs that are too large for memory are halved.
+
+    `run` takes requests and the length of a pack, as `score_in_packs` does.
+    """
+    left = dict.fromkeys(requests)
     while left:
         try:
-            for done in run(list(left), length):
-                for one in done:
-                    del left[one]
-                yield done
+            for results in run(list(left), length):
+                for request in results:
+                    del left[request]
+                yield results
         except Exception as error:
             if not gpu.is_out_of_memory(error):
                 raise
             LOG.info("%d at once do not fit; half goes on.", length)
         else:
             return
-        length = gpu.half_pack_length(
-            length
-        )  # outside the clause, where the failed pass is let go
+        # Outside the clause, where the failed pass is let go.
+        length = gpu.half_pack_length(length)
 
 
 def forward_passes(
@@ -99,29 +103,34 @@ def forward_passes(
     heads: Set[int],
     keys: bool = False,
 ) -> Iterator[ForwardPass]:
-    """Yield the passes that forward a tree, with the logits of some nodes, each read once."""
+    """Yield the passes that forward a tree, each of `heads` with its logits once."""
     held: dict[int, KeysAndValues] = {-1: []}
     for step in steps:
-        new = heads & set(step.new)
-        if step.keeps:
-            # Keys that no later step is below are let go first.
-            first = step.nodes[0]
-            held = {
-                n: kept
-                for n, kept in held.items()
-                if n == -1 or n <= first < tree.end[n]
-            }
-            before = held[step.prefix]
-            for at in range(0, len(step.nodes), length):
-                done = _forward(model, tree, step.nodes[at : at + length], new, before)
-                before = done.keys
-                yield done
-                del done  # its logits are let go before the next pass
-            held[step.nodes[-1]] = before
-        else:
+        new_heads = heads & set(step.new)
+        before = held[step.prefix]
+        if not step.keeps:
             yield _forward(
-                model, tree, step.nodes, new, held[step.prefix], keys, packed=True
+                model, tree, step.nodes, new_heads, before, keys=keys, packed=True
             )
+            continue
+        _let_go_of_keys_above(held, tree, step.nodes[0])
+        for at in range(0, len(step.nodes), length):
+            nodes = step.nodes[at : at + length]
+            done = _forward(model, tree, nodes, new_heads, before)
+            before = done.keys
+            yield done
+            del done  # its logits are let go before the next pass
+        held[step.nodes[-1]] = before
+
+
+def _let_go_of_keys_above(
+    held: dict[int, KeysAndValues], tree: Trie, first: int
+) -> None:
+    """Let go of keys that no step from a node on is below."""
+    for node in list(held):
+        is_above = node == -1 or node <= first < tree.end[node]
+        if not is_above:
+            del held[node]
 
 
 @torch.inference_mode()
@@ -132,13 +141,18 @@ def child_log_probabilities(
     children: dict[int, list[int]],
 ) -> dict[int, float]:
     """Return the log-probability of each child of nodes."""
-    pairs = [(at, child) for at, node in enumerate(heads) for child in children[node]]
-    if not pairs:
+    places: list[int] = []
+    nodes: list[int] = []
+    for place, head in enumerate(heads):
+        for child in children[head]:
+            places.append(place)
+            nodes.append(child)
+    if not nodes:
         return {}
-    found = [child for _, child in pairs]
-    rows = torch.tensor([at for at, _ in pairs], device=logits.device)
-    targets = torch.from_numpy(tree.token[found]).to(logits.device)
-    return dict(zip(found, plain.gather_log_probabilities(logits, rows, targets)))
+    rows = torch.tensor(places, device=logits.device)
+    targets = torch.from_numpy(tree.token[nodes]).to(logits.device)
+    values = plain.gather_log_probabilities(logits, rows, targets)
+    return dict(zip(nodes, values, strict=True))
 
 
 @torch.inference_mode()
@@ -146,139 +160,154 @@ def _forward(
     model: Local,
     tree: Trie,
     nodes: Sequence[int],
-    wanted: set[int],
+    wanted: Set[int],
     before: KeysAndValues,
+    *,
     keys: bool = True,
     packed: bool = False,
 ) -> ForwardPass:
-    """Forward a part of one way down, as the model itself does, or branches side by side."""
-    past, depth = before[0][0].shape[-2] if before else 0, tree.depth[list(nodes)]
-    places = {node: at for at, node in enumerate(nodes)}
-    heads = [node for node in nodes if node in wanted]
-    rows = torch.tensor([places[n] for n in heads], dtype=torch.long)
-    inputs: dict[str, Any] = {"use_cache": False}
+    """Forward one way down, as the model itself does, or branches side by side."""
+    listed = list(nodes)
+    depth = tree.depth[listed]
+    past = before[0][0].shape[-2] if before else 0
+    places = [place for place, node in enumerate(nodes) if node in wanted]
+    heads = [nodes[place] for place in places]
+    rows = torch.tensor(places, dtype=torch.long)
+    ids = torch.from_numpy(tree.token[listed]).to(model.device)
+    inputs: dict[str, Any] = {"input_ids": ids[None], "use_cache": False}
     if before or keys:
-        inputs = {"past_key_values": dynamic_cache(before), "use_cache": True}
-    inputs["input_ids"] = torch.from_numpy(tree.token[list(nodes)]).to(model.device)[
-        None
-    ]
-    above = np.append(np.arange(past), depth)
-    beside = (
-        mask_and_positions(model, visible_keys(tree, nodes, past), depth, above)
-        if packed
-        else nullcontext({})
-    )
-    with beside as given:
+        inputs["past_key_values"] = dynamic_cache(before)
+        inputs["use_cache"] = True
+    pack: AbstractContextManager[dict[str, Any]] = nullcontext({})
+    if packed:
+        visible = visible_keys(tree, nodes, past)
+        depth_of_keys = np.append(np.arange(past), depth)
+        pack = mask_and_positions(model, visible, depth, depth_of_keys)
+    with pack as mask_and_places:
+        inputs |= mask_and_places
         if network_inputs.forward_accepts_argument(type(model.model), "logits_to_keep"):
-            logits = model.model(**inputs, **given, logits_to_keep=rows).logits[0]
+            logits = model.model(**inputs, logits_to_keep=rows).logits[0]
         else:
-            logits = model.model(**inputs, **given).logits[0][rows]
-    return ForwardPass(
-        nodes,
-        heads,
-        logits,
-        keys_and_values(inputs["past_key_values"]) if keys else [],
-        past,
-    )
+            logits = model.model(**inputs).logits[0][rows]
+    new_keys = keys_and_values(inputs["past_key_values"]) if keys else []
+    return ForwardPass(nodes, heads, logits, new_keys, past)
 
 
 def dynamic_cache(kept: KeysAndValues) -> DynamicCache:
-    """Return a cache that refers to kept keys, uncut by a sliding window, and copies none."""
-    made = DynamicCache()
+    """Return a cache that refers to kept keys, copies none and cuts off none."""
+    cache = DynamicCache()
     for keys, values in kept:
         layer = DynamicLayer()
         layer.lazy_initialization(keys, values)
-        layer.keys, layer.values = keys, values
-        made.layers.append(layer)
-    return made
+        layer.keys = keys
+        layer.values = values
+        cache.layers.append(layer)
+    return cache
 
 
 def keys_and_values(cache: DynamicCache) -> KeysAndValues:
-    """Return the keys and values that a cache holds."""
-    return [(layer.keys, layer.values) for layer in cache.layers]
+    """Return the keys and values that a cache of `dynamic_cache` holds."""
+    # All its layers have keys, which they have been given.
+    layers: list[Any] = cache.layers
+    return [(layer.keys, layer.values) for layer in layers]
 
 
 @contextmanager
 def mask_and_positions(
     model: Local, allowed: np.ndarray, queries: np.ndarray, keys: np.ndarray
 ) -> Iterator[dict[str, Any]]:
-    """Yield mask and positions of tokens that lie side by side; `allowed`: keys of their texts."""
-    distance, windows = (
-        queries[:, None] - keys,
-        families.attention_windows(model.config),
-    )
-    masks = {
-        kind: attention_mask_tensor(
-            model, (allowed if window is None else allowed & (distance < window))[None]
-        )
-        for kind, window in (
-            windows if isinstance(windows, dict) else {"": windows}
-        ).items()
-    }
-    at, to = (torch.from_numpy(part).to(model.device)[None] for part in (queries, keys))
-    with position_arguments(model, at, to) as given:
-        yield {
-            "attention_mask": masks if isinstance(windows, dict) else masks[""],
-            **given,
+    """Yield mask and positions of tokens side by side; `allowed`: their texts' keys."""
+    distance = queries[:, None] - keys
+    windows = families.attention_windows(model.config)
+    mask: torch.Tensor | dict[str, torch.Tensor]
+    if isinstance(windows, dict):
+        mask = {
+            kind: _mask_within_window(model, allowed, distance, window)
+            for kind, window in windows.items()
         }
+    else:
+        mask = _mask_within_window(model, allowed, distance, windows)
+    query_positions = torch.from_numpy(queries).to(model.device)[None]
+    key_positions = torch.from_numpy(keys).to(model.device)[None]
+    with position_arguments(model, query_positions, key_positions) as positions:
+        yield {"attention_mask": mask, **positions}
+
+
+def _mask_within_window(
+    model: Local, allowed: np.ndarray, distance: np.ndarray, window: int | None
+) -> torch.Tensor:
+    """Return the mask of a pack whose tokens see so many before them; None: all."""
+    if window is not None:
+        allowed = allowed & (distance < window)
+    return attention_mask_tensor(model, allowed[None])
 
 
 def attention_mask_tensor(model: Local, allowed: np.ndarray) -> torch.Tensor:
-    """Return a mask of shape (batch, queries, keys) as the model's attention takes it."""
+    """Return a mask as the model's attention takes it.
+
+    `allowed` has the shape (batch, queries, keys).
+    """
     mask = torch.from_numpy(allowed).to(model.device)[:, None]
-    dtype = (
-        model.model.dtype
-    )  # of the network: quantised, it may not be the one asked for
+    # Of the network: quantised, it may not be the one asked for.
+    dtype = model.model.dtype
+    is_sdpa = model.config._attn_implementation == "sdpa"
+    lowest = -torch.inf if is_sdpa else torch.finfo(dtype).min
     # Added to the scores: of a mask of booleans, sdpa makes this again in every layer.
-    sdpa = model.config._attn_implementation == "sdpa"
-    lowest = -torch.inf if sdpa else torch.finfo(dtype).min
-    return torch.zeros(mask.shape, dtype=dtype, device=model.device).masked_fill_(
-        ~mask, lowest
-    )
+    added = torch.zeros(mask.shape, dtype=dtype, device=model.device)
+    return added.masked_fill_(~mask, lowest)
 
 
 @contextmanager
 def position_arguments(
     model: Local, queries: torch.Tensor, keys: torch.Tensor
 ) -> Iterator[dict[str, Any]]:
-    """Yield what tells a model the positions of a pack; what counts them itself is patched."""
-    name = model.config.model_type
+    """Yield the positions of a pack; in models that count them, patch what does."""
+    family = model.config.model_type
     with ExitStack() as patches:
-        if name in POSITION_PATCHES:
-            for patch in POSITION_PATCHES[name](model.model, queries, keys):
+        if family in POSITION_PATCHES:
+            for patch in POSITION_PATCHES[family](model.model, queries, keys):
                 patches.enter_context(patch)
-        yield {} if name in families.HOOKED_FAMILIES else {"position_ids": queries}
+        if family in families.HOOKED_FAMILIES:
+            yield {}
+        else:
+            yield {"position_ids": queries}
 
 
+# Below, networks and arguments are `Any`: each is of a family's own class.
 Patches = Iterator[AbstractContextManager]
 
 
-def _alibi(
+def _alibi_patches(
     path: str, method: str, network: Any, queries: torch.Tensor, keys: torch.Tensor
 ) -> Patches:
     """Have the biases of a whole text built, and those of the keys taken."""
-    place = (
-        network.get_submodule(path) if path else sys.modules[type(network).__module__]
-    )
-    original, length = getattr(place, method), int(keys.max()) + 1
+    place = sys.modules[type(network).__module__]
+    if path:
+        place = network.get_submodule(path)
+    original = getattr(place, method)
+    length = int(keys.max()) + 1
 
-    def built(first: Any, *others: Any, **settings: Any) -> torch.Tensor:
+    def biases_of_keys(first: Any, *others: Any, **settings: Any) -> torch.Tensor:
         if isinstance(first, torch.Tensor):  # a mask, then the number of heads
             first = torch.ones(1, length, dtype=torch.long, device=keys.device)
         else:  # the number of heads, then a length
             others = (length, *others[1:])
-        return original(first, *others, **settings)[..., keys[0]]
+        biases = original(first, *others, **settings)
+        return biases[..., keys[0]]
 
-    yield patched(place, method, built)
+    yield patched(place, method, biases_of_keys)
 
 
-def _relative(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patches:
+def _relative_position_patches(
+    network: Any, queries: torch.Tensor, keys: torch.Tensor
+) -> Patches:
     """Have T5's relative positions told from those of the pack."""
     attention = network.decoder.block[0].layer[0].SelfAttention
 
     def bias(*args: Any, **settings: Any) -> torch.Tensor:
+        distance = keys[:, None, :] - queries[:, :, None]
         buckets = attention._relative_position_bucket(
-            keys[:, None, :] - queries[:, :, None],
+            distance,
             bidirectional=False,
             num_buckets=attention.relative_attention_num_buckets,
             max_distance=attention.relative_attention_max_distance,
@@ -288,24 +317,27 @@ def _relative(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patche
     yield patched(attention, "compute_bias", bias)
 
 
-def _places(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patches:
-    """Have GPT-Neo's masks, which count places of the sequence, replaced; the pack has its own."""
-    near = (queries[0][:, None] - keys[0] < network.config.window_size)[None, None]
+def _gpt_neo_mask_patches(
+    network: Any, queries: torch.Tensor, keys: torch.Tensor
+) -> Patches:
+    """Have masks replaced that count places of the sequence; the pack has its own."""
+    distance = queries[0][:, None] - keys[0]
+    is_near = (distance < network.config.window_size)[None, None]
+    n_past = keys.shape[1] - queries.shape[1]
     for block in network.transformer.h:
-        own = block.attn.attention
-        seen = near if own.attention_type == "local" else torch.ones_like(near)
+        attention = block.attn.attention
+        is_local = attention.attention_type == "local"
+        visible = is_near if is_local else torch.ones_like(is_near)
         # It takes the last rows of a square.
-        square = torch.nn.functional.pad(
-            seen, (0, 0, keys.shape[1] - queries.shape[1], 0)
-        )
-        yield patched(own, "bias", square.to(own.bias.device))
+        square = torch.nn.functional.pad(visible, (0, 0, n_past, 0))
+        yield patched(attention, "bias", square.to(attention.bias.device))
 
 
 POSITION_PATCHES: dict[str, Callable[..., Patches]] = {
-    "bloom": partial(_alibi, "transformer", "build_alibi_tensor"),
-    "falcon": partial(_alibi, "", "build_alibi_tensor"),
-    "gpt_neo": _places,
-    "mpt": partial(_alibi, "transformer", "build_mpt_alibi_tensor"),
-    "mt5": _relative,
-    "t5": _relative,
+    "bloom": partial(_alibi_patches, "transformer", "build_alibi_tensor"),
+    "falcon": partial(_alibi_patches, "", "build_alibi_tensor"),
+    "gpt_neo": _gpt_neo_mask_patches,
+    "mpt": partial(_alibi_patches, "transformer", "build_mpt_alibi_tensor"),
+    "mt5": _relative_position_patches,
+    "t5": _relative_position_patches,
 }

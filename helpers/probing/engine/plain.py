@@ -4,6 +4,8 @@ Rows are padded on the right, which no real token sees; where that changes a sco
 (`engine` tries it), rows of equal length are forwarded together, or each row alone.
 """
 
+import functools
+import itertools
 from collections.abc import Iterator
 
 import torch
@@ -12,6 +14,8 @@ from helpers.models import families, gpu, network_inputs
 from helpers.models.language_model import Local
 from helpers.models.tokens import Row
 
+Ids = tuple[int, ...]
+Lengths = tuple[int, int]
 # The most numbers of the part of a batch's logits that is turned to float32 at once.
 LOGITS_PER_CHUNK = 1 << 22
 # Rows of any length, of equal length only, or none.
@@ -25,54 +29,65 @@ def score_in_batches(
     batches: str = BATCH_KINDS[0],
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows, batch by batch."""
-    for batch in _batches(
-        model, rows, 1 if batches == "alone" else batch_size, batches
-    ):
-        yield dict(
-            zip(batch, gpu.run_in_halves(lambda part: score_batch(model, part), batch))
-        )
+    if batches == "alone":
+        batch_size = 1
+    score = functools.partial(score_batch, model)
+    for batch in _batches(model, rows, batch_size, batches):
+        scores = gpu.run_in_halves(score, batch)
+        yield dict(zip(batch, scores, strict=True))
 
 
 def _batches(
-    model: Local, rows: list[Row], batch_size: int | None, together: str
+    model: Local, rows: list[Row], batch_size: int | None, batches: str
 ) -> Iterator[list[Row]]:
-    """Yield rows of like length together, the longest first, within the memory that they need."""
-    vocabulary = model.model.get_input_embeddings().weight.shape[0]
+    """Yield rows of like length together, the longest first, as far as memory goes."""
+    # By its type, an embedding's weight might be no tensor.
+    weight = model.model.get_input_embeddings().weight
+    vocabulary = weight.shape[0]  # type: ignore[index]
     budget = gpu.tokens_per_batch(model.device)
-    ragged = together == "padded" and not families.depends_on_batch_length(model.config)
+    any_lengths = batches == "padded"
+    if families.depends_on_batch_length(model.config):
+        any_lengths = False
     batch: list[Row] = []
-    longest = lowest = 0
-    # Start and ids break ties, so that the batches do not depend on the order of the
-    # probes.
-    ordered = sorted(
-        rows, key=lambda r: (_lengths(r), -r.start, r.ids, r.source), reverse=True
-    )
-    for row in ordered:
+    longest = 0
+    lowest = 0
+    for row in sorted(rows, key=_order, reverse=True):
         if batch:
-            heads = (longest - min(lowest, row.start)) * (len(batch) + 1) * vocabulary
-            full = len(batch) + 1 > (batch_size or budget)
-            wide = (
-                batch_size is None and _lengths(batch[0])[0] * (len(batch) + 1) > budget
-            )
-            fits = ragged or _lengths(row) == _lengths(batch[0])
-            if full or wide or heads > gpu.MOST_LOGITS or not fits:
+            n_rows = len(batch) + 1
+            n_logits = (longest - min(lowest, row.start)) * n_rows * vocabulary
+            is_full = n_rows > (batch_size or budget)
+            lengths_of_first = _lengths(batch[0])
+            is_wide = batch_size is None and lengths_of_first[0] * n_rows > budget
+            fits = any_lengths or _lengths(row) == lengths_of_first
+            if is_full or is_wide or n_logits > gpu.MOST_LOGITS or not fits:
                 yield batch
                 batch = []
         if not batch:
-            longest, lowest = len(row.ids), row.start
+            longest = len(row.ids)
+            lowest = row.start
         batch.append(row)
-        longest, lowest = max(longest, len(row.ids)), min(lowest, row.start)
+        longest = max(longest, len(row.ids))
+        lowest = min(lowest, row.start)
     if batch:
         yield batch
 
 
-def _lengths(row: Row) -> tuple[int, int]:
+def _order(row: Row) -> tuple[Lengths, int, Ids, Ids]:
+    """Return what rows are ordered by: lengths, and what breaks ties.
+
+    So the batches do not depend on the order of the probes.
+    """
+    return _lengths(row), -row.start, row.ids, row.source
+
+
+def _lengths(row: Row) -> Lengths:
+    """Return how many ids a row has in all, and how many without its source."""
     return len(row.ids) + len(row.source), len(row.ids)
 
 
 @torch.inference_mode()
 def score_batch(model: Local, batch: list[Row]) -> list[tuple[float, ...]]:
-    """Return the log-probabilities of the scored tokens of rows, in one forward pass."""
+    """Return the log-probabilities of rows' scored tokens, in one forward pass."""
     ids, inputs = network_inputs.inputs_of_rows(model, batch)
     first = min(row.start for row in batch) - 1
     last = max(len(row.ids) for row in batch) - 1
@@ -82,36 +97,54 @@ def score_batch(model: Local, batch: list[Row]) -> list[tuple[float, ...]]:
         logits = model.model(**inputs, use_cache=False).logits
     else:
         logits = model.model(**inputs, use_cache=False).logits[:, first:last]
-    places = [
-        (i, j) for i, row in enumerate(batch) for j in range(row.start, len(row.ids))
-    ]
-    at, columns = torch.tensor(places, device=logits.device).T
-    targets = ids.to(logits.device)[at, columns]
-    values = iter(
-        gather_log_probabilities(
-            logits.flatten(0, 1), at * logits.shape[1] + columns - 1 - first, targets
-        )
-    )
-    return [tuple(next(values) for _ in row.scored) for row in batch]
+    batch_rows: list[int] = []
+    columns: list[int] = []
+    for at, row in enumerate(batch):
+        scored_columns = range(row.start, len(row.ids))
+        batch_rows += [at] * len(scored_columns)
+        columns += scored_columns
+    row_indices = torch.tensor(batch_rows, device=logits.device)
+    column_indices = torch.tensor(columns, device=logits.device)
+    targets = ids.to(logits.device)[row_indices, column_indices]
+    # A token's logits are those of the column before.
+    places = row_indices * logits.shape[1] + column_indices - 1 - first
+    values = gather_log_probabilities(logits.flatten(0, 1), places, targets)
+    remaining = iter(values)
+    return [tuple(itertools.islice(remaining, len(row.scored))) for row in batch]
 
 
 def gather_log_probabilities(
     logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor
 ) -> list[float]:
-    """Return the log-softmax of logits at places, in float32; the logits are overwritten."""
+    """Return the log-softmax of logits at places, in float32; it overwrites the logits.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (places, vocabulary)
+    rows, targets : Tensor of shape (values,)
+        Place and token of each value; equal places follow each other.
+    """
     chosen = logits[rows, targets]
-    distinct, back = rows.unique_consecutive(return_inverse=True)
-    logits = logits if len(distinct) == len(logits) else logits[distinct]
+    distinct, inverse = rows.unique_consecutive(return_inverse=True)
+    if len(distinct) != len(logits):
+        logits = logits[distinct]
     # A CPU's caches want small parts, a GPU few calls.
-    most = LOGITS_PER_CHUNK if logits.device.type == "cpu" else 16 * LOGITS_PER_CHUNK
-    step = max(1, most // logits.shape[-1])
-    tops, sums = [], []
+    largest_part = LOGITS_PER_CHUNK
+    if logits.device.type != "cpu":
+        largest_part = 16 * LOGITS_PER_CHUNK
+    step = max(1, largest_part // logits.shape[-1])
+    part_maxima = []
+    part_log_sums = []
     for part in logits.split(step):
         part = part.float()
-        tops.append(part.amax(-1))
-        sums.append(part.sub_(tops[-1][:, None]).exp_().sum(-1).log_())
+        maximum = part.amax(-1)
+        log_sum = part.sub_(maximum[:, None]).exp_().sum(-1).log_()
+        part_maxima.append(maximum)
+        part_log_sums.append(log_sum)
     # Their sum may be large: in float64 the value keeps the digits that float32 logits
     # have.
-    top, rest = torch.cat(tops).cpu().double(), torch.cat(sums).cpu().double()
-    value, back = chosen.float().cpu().double(), back.cpu()
-    return (value - top[back] - rest[back]).tolist()
+    maxima = torch.cat(part_maxima).cpu().double()
+    log_sums = torch.cat(part_log_sums).cpu().double()
+    chosen = chosen.float().cpu().double()
+    inverse = inverse.cpu()
+    return (chosen - maxima[inverse] - log_sums[inverse]).tolist()

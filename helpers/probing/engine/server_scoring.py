@@ -1,5 +1,6 @@
-"""Exact scores and greedy text from a server, each group of choices in its cheapest way."""
+"""Exact scores and greedy text from a server, each group of choices cheapest."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +25,11 @@ REQUEST_PRICE = 24
 # Tokens at a text's end that a prefix cache does not hold, for it keeps whole blocks
 # only.
 CACHE_BLOCK_LENGTH = 16
+# What asks for a whole text, by a server's way.
+WHOLE_TEXT_REQUESTS = {
+    "prompt_logprobs": completions.prompt_logprobs_request,
+    "echo": completions.echo_request,
+}
 Ids = tuple[int, ...]
 Scores = dict[Row, tuple[float, ...]]
 T = TypeVar("T")
@@ -48,89 +54,102 @@ def score_on_server(
 def run_jobs_on_server(
     server: Server, jobs: Iterable[Callable[[Session], T]], batch_size: int | None
 ) -> Iterator[T]:
-    """Yield the results of jobs as they come, at most `batch_size` requests waiting at once."""
-    bounds = replace(server.limits, in_flight=batch_size or server.limits.in_flight)
-    return results_of_jobs(server.address, bounds, jobs)
+    """Yield the results of jobs as they come, at most `batch_size` waiting at once."""
+    in_flight = batch_size or server.limits.in_flight
+    limits = replace(server.limits, in_flight=in_flight)
+    return results_of_jobs(server.address, limits, jobs)
 
 
 def groups_of_rows(rows: Iterable[Row]) -> list[RowGroup]:
-    """Return rows by what stands before their scored tokens, alike beginnings one after another."""
-    found: dict[Ids, list[Row]] = {}
+    """Return rows by what is before their scored tokens, like beginnings in a row."""
+    rows_of_beginnings: dict[Ids, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.ids[: row.start], []).append(row)
-    made: list[RowGroup] = []
-    for before in sorted(found):
-        shared = common_prefix_length(before, made[-1].before) if made else 0
-        made.append(RowGroup(before, tuple(found[before]), len(before) - shared))
-    return made
+        rows_of_beginnings.setdefault(row.ids[: row.start], []).append(row)
+    groups: list[RowGroup] = []
+    last: Ids = ()
+    for before in sorted(rows_of_beginnings):
+        n_new = len(before) - common_prefix_length(before, last)
+        groups.append(RowGroup(before, tuple(rows_of_beginnings[before]), n_new))
+        last = before
+    return groups
 
 
 def children_of_beginnings(rows: Iterable[Row]) -> dict[Ids, list[int]]:
     """Return what follows each beginning of the rows' scored tokens."""
-    found: dict[Ids, dict[int, None]] = {}
+    # The keys of each inner dict are what follows, each once and in order.
+    children: dict[Ids, dict[int, None]] = {}
     for row in rows:
         for at, token in enumerate(row.scored):
-            found.setdefault(row.scored[:at], {})[token] = None
-    return {beginning: list(children) for beginning, children in found.items()}
+            children.setdefault(row.scored[:at], {})[token] = None
+    return {beginning: list(following) for beginning, following in children.items()}
 
 
 def cheapest_way(group: RowGroup, ways: Sequence[str]) -> str:
-    """Return the cheapest of a server's ways for a group; a request counts as `REQUEST_PRICE` tokens.
+    """Return the cheapest of a server's ways for a group.
+
+    A request costs as much as `REQUEST_PRICE` tokens.
 
     >>> few = groups_of_rows([Row((7, 8, 1, 2), 2)])[0]
-    >>> many = groups_of_rows([Row((*range(90), choice), 90) for choice in range(50)])[0]
+    >>> many_rows = [Row((*range(90), choice), 90) for choice in range(50)]
+    >>> many = groups_of_rows(many_rows)[0]
     >>> [cheapest_way(group, ["nodes", "prompt_logprobs"]) for group in (few, many)]
     ['prompt_logprobs', 'nodes']
     """
-    whole = [way for way in ways if way != "nodes"]
-    if "nodes" not in ways or not whole:
+    ways_of_whole = [way for way in ways if way != "nodes"]
+    if "nodes" not in ways or not ways_of_whole:
         return ways[0]
-    texts = sum(REQUEST_PRICE + len(row.ids) for row in group.rows)
-    branches = children_of_beginnings(group.rows).values()
-    requests = sum(
-        -(-len(children) // completions.MOST_NAMED_TOKENS) for children in branches
-    )
-    nodes = (
-        max(group.new, CACHE_BLOCK_LENGTH)
-        + requests * REQUEST_PRICE
-        + (requests - 1) * CACHE_BLOCK_LENGTH
-    )
-    return "nodes" if nodes < texts else whole[0]
+    price_of_whole = sum(REQUEST_PRICE + len(row.ids) for row in group.rows)
+    n_requests = 0
+    for children in children_of_beginnings(group.rows).values():
+        n_requests += math.ceil(len(children) / completions.MOST_NAMED_TOKENS)
+    price_of_nodes = max(group.new, CACHE_BLOCK_LENGTH)
+    price_of_nodes += n_requests * REQUEST_PRICE
+    price_of_nodes += (n_requests - 1) * CACHE_BLOCK_LENGTH
+    if price_of_nodes < price_of_whole:
+        return "nodes"
+    return ways_of_whole[0]
 
 
 def scoring_jobs(
     server: Server, rows: Iterable[Row]
 ) -> Iterator[Callable[[Session], Scores]]:
-    """Yield what asks for the log-probabilities of rows: of a text, or of a group by its nodes."""
+    """Yield what asks for log-probabilities: of a text, or of a group by its nodes."""
     for group in groups_of_rows(rows):
         way = cheapest_way(group, server.ways)
         if way == "nodes":
-            yield partial(_by_nodes, server, group)
+            yield partial(_scores_by_nodes, server, group)
         else:
-            yield from (partial(_whole, server, way, row) for row in group.rows)
+            for row in group.rows:
+                yield partial(_scores_of_whole, server, way, row)
 
 
-def _whole(server: Server, way: str, row: Row, session: Session) -> Scores:
-    request = getattr(completions, way)(server.settings, row.ids)
-    return {
-        row: tuple(session.ask(completions.COMPLETIONS_PATH, *request)[row.start :])
-    }
+def _scores_of_whole(server: Server, way: str, row: Row, session: Session) -> Scores:
+    """Ask for all of a row's tokens at once."""
+    request = WHOLE_TEXT_REQUESTS[way](server.settings, row.ids)
+    logprobs = session.ask(completions.COMPLETIONS_PATH, *request)
+    return {row: tuple(logprobs[row.start :])}
 
 
-def _by_nodes(server: Server, group: RowGroup, session: Session) -> Scores:
-    known: dict[Ids, dict[int, float]] = {}
+def _scores_by_nodes(server: Server, group: RowGroup, session: Session) -> Scores:
+    """Ask for what follows each beginning in a group."""
+    most = completions.MOST_NAMED_TOKENS
+    logprobs: dict[Ids, dict[int, float]] = {}
     # The first request leaves the text before the choices in the server's prefix cache.
-    for beginning, named in children_of_beginnings(group.rows).items():
-        ids, known[beginning] = (*group.before, *beginning), {}
-        for at in range(0, len(named), completions.MOST_NAMED_TOKENS):
-            request = completions.next_tokens_request(
-                server.settings, ids, named[at : at + completions.MOST_NAMED_TOKENS]
-            )
-            known[beginning] |= session.ask(completions.COMPLETIONS_PATH, *request)
-    return {
-        row: tuple(known[row.scored[:at]][token] for at, token in enumerate(row.scored))
-        for row in group.rows
-    }
+    for beginning, children in children_of_beginnings(group.rows).items():
+        ids = (*group.before, *beginning)
+        logprobs[beginning] = {}
+        for at in range(0, len(children), most):
+            named = children[at : at + most]
+            request = completions.next_tokens_request(server.settings, ids, named)
+            answer = session.ask(completions.COMPLETIONS_PATH, *request)
+            logprobs[beginning].update(answer)
+    scores = {}
+    for row in group.rows:
+        values = []
+        for at, token in enumerate(row.scored):
+            values.append(logprobs[row.scored[:at]][token])
+        scores[row] = tuple(values)
+    return scores
 
 
 def continue_on_server(
@@ -139,7 +158,7 @@ def continue_on_server(
     rules: StoppingRules,
     batch_size: int | None = None,
 ) -> Iterator[list[ContinuedText]]:
-    """Yield the continuations of tasks; where a text ends is decided here, not by the server."""
+    """Yield the continuations of tasks; where a text ends is decided here."""
     jobs = (partial(_continue, model, task, rules) for task in tasks)
     yield from run_jobs_on_server(model.server, jobs, batch_size)
 
@@ -147,65 +166,78 @@ def continue_on_server(
 def _continue(
     model: Served, task: ContinuationTask, rules: StoppingRules, session: Session
 ) -> list[ContinuedText]:
+    """Ask for a text's tokens until it has ended, and for its anchor."""
     server = model.server
     text = ContinuedText(task)
-    named = sorted(set(task.anchor)) if "nodes" in server.ways else []
-    named = named if len(named) <= completions.MOST_NAMED_TOKENS else []
-    taken = 0
+    named: list[int] = []
+    if "nodes" in server.ways:
+        named = sorted(set(task.anchor))
+    if len(named) > completions.MOST_NAMED_TOKENS:
+        named = []
+    n_steps = 0
     while text.kept is None:
+        ids = (*task.ids, *text.ids)
         room = rules.max_new_tokens - len(text.ids)
-        asked = completions.greedy_request(
-            server.settings, (*task.ids, *text.ids), room, rules.stop, rules.ends, named
+        request = completions.greedy_request(
+            server.settings, ids, room, rules.stop, rules.ends, named
         )
-        steps, reason = session.ask(completions.COMPLETIONS_PATH, *asked)
-        taken += _take(model, text, steps, rules, bool(named))
-        if text.kept is None and not isinstance(reason, str):
-            taken += _end(text, reason)
-        elif text.kept is None and not steps:
+        steps, reason = session.ask(completions.COMPLETIONS_PATH, *request)
+        n_steps += _add_steps(model, text, steps, rules, bool(named))
+        if text.kept is not None:
+            break
+        if not isinstance(reason, str):
+            n_steps += _end(text, reason)
+        elif not steps:
             raise UserError(
-                f"The server at {server.address.url} ended a text without a token and without a "
-                "reason; nothing of it is kept."
+                f"The server at {server.address.url} ended a text without a token and "
+                "without a reason; nothing of it is kept."
             )
-    if (
-        task.anchor and not named
-    ):  # no step has told the anchor's tokens after the model's own
-        steps = range(min(len(task.anchor), text.kept + 1, taken))
-        before = [(*task.ids, *text.ids[:at]) for at in steps]
-        rows = [Row((*ids, task.anchor[at]), len(ids)) for at, ids in enumerate(before)]
-        values = {
-            row: v
-            for job in scoring_jobs(server, rows)
-            for row, (v,) in job(session).items()
-        }
-        text.anchor_logprobs = [values[row] for row in rows]
+    if task.anchor and not named:
+        # No step has told the anchor's tokens after the model's own.
+        n_read = min(len(task.anchor), text.kept + 1, n_steps)
+        text.anchor_logprobs = _anchor_logprobs(server, text, n_read, session)
     return [text]
 
 
-def _take(
+def _anchor_logprobs(
+    server: Server, text: ContinuedText, n_read: int, session: Session
+) -> list[float]:
+    """Return the log-probabilities of an anchor's first tokens along a text."""
+    rows = []
+    for at in range(n_read):
+        before = (*text.task.ids, *text.ids[:at])
+        rows.append(Row((*before, text.task.anchor[at]), len(before)))
+    scores: Scores = {}
+    for job in scoring_jobs(server, rows):
+        scores |= job(session)
+    return [scores[row][0] for row in rows]
+
+
+def _add_steps(
     model: Served,
     text: ContinuedText,
     steps: Sequence[completions.GeneratedToken],
     rules: StoppingRules,
-    read: bool,
+    reads_anchor: bool,
 ) -> int:
-    """Add tokens, and what was read of the anchor, until a text has ended; return how many."""
+    """Add tokens, and what was read of the anchor, to a text's end; return how many."""
     for count, step in enumerate(steps):
         if text.kept is not None:
             return count
         at = len(text.ids)
-        if read and at < len(text.task.anchor):
-            text.anchor_logprobs.append(step.others[f"token_id:{text.task.anchor[at]}"])
-        decoding.append_token(
-            model, text, tokens.token_id_of_name(model, step.name), step.logprob, rules
-        )
+        if reads_anchor and at < len(text.task.anchor):
+            name = f"token_id:{text.task.anchor[at]}"
+            text.anchor_logprobs.append(step.others[name])
+        token = tokens.token_id_of_name(model, step.name)
+        decoding.append_token(model, text, token, step.logprob, rules)
     return len(steps)
 
 
 def _end(text: ContinuedText, token: int | None) -> int:
-    """Note that the server ended a text at a token; return 1 if that is not among its steps."""
-    shown = token is not None and text.ids[-1:] == [token]
-    if shown:
+    """Note that the server ended a text; return 1 if its end is no step, else 0."""
+    is_among_steps = token is not None and text.ids[-1:] == [token]
+    if is_among_steps:
         text.ids.pop()
         text.logprobs.pop()
     text.kept = len(text.ids)
-    return 0 if shown else 1
+    return 0 if is_among_steps else 1

@@ -18,6 +18,7 @@ alone, and its keys and values are kept; packs below it see all of them. A tree 
 larger than a pack is cut, and what the rest needs of the way to it is forwarded again.
 """
 
+import itertools
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
@@ -44,12 +45,10 @@ class Trie:
     parent: np.ndarray  # index of the node before it; -1: none
     depth: np.ndarray  # its position in the text
     end: np.ndarray  # the subtree of node i is the nodes i to end[i] - 1
-    inner: (
-        np.ndarray
-    )  # whether any row goes on after the node: only these are ever forwarded
-    scored: (
-        np.ndarray
-    )  # whether the probability of its token, given those before, is asked for
+    # Whether any row goes on after the node: only these are ever forwarded.
+    inner: np.ndarray
+    # Whether the probability of its token, given those before, is asked for.
+    scored: np.ndarray
     rows: tuple[Row, ...]  # distinct, sorted
     paths: tuple[tuple[int, ...], ...]  # for each row the nodes of its scored tokens
 
@@ -89,7 +88,7 @@ def build_trie(rows: Sequence[Row]) -> Trie:
         end[node] = len(token)
     ends = np.array(end, dtype=np.int64)
     scored = np.zeros(len(token), dtype=bool)
-    scored[[node for nodes in paths for node in nodes]] = True
+    scored[list(itertools.chain.from_iterable(paths))] = True
     return Trie(
         token=np.array(token, dtype=np.int64),
         parent=np.array(parent, dtype=np.int64),
@@ -113,22 +112,27 @@ def _bytes(ids: Sequence[int]) -> bytes:
 def children_and_ended_rows(
     tree: Trie,
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return for each node its children whose probability is asked for, and rows that end there."""
+    """Return each node's children that are asked for, and the rows that end there."""
     children: dict[int, list[int]] = {}
     for node in np.flatnonzero(tree.scored).tolist():
         children.setdefault(int(tree.parent[node]), []).append(node)
-    waiting: dict[int, list[int]] = {}
-    for row, nodes in enumerate(tree.paths):
-        waiting.setdefault(int(tree.parent[nodes[-1]]), []).append(row)
-    return children, waiting
+    ended_rows: dict[int, list[int]] = {}
+    for row, path in enumerate(tree.paths):
+        last_head = int(tree.parent[path[-1]])
+        ended_rows.setdefault(last_head, []).append(row)
+    return children, ended_rows
 
 
-def visible_keys(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
-    """Return which keys are of a node's own text: those kept before a pack, then the pack's own."""
-    at = np.asarray(nodes, dtype=np.int64)
-    query = at[:, None]
-    inside = (at <= query) & (query < tree.end[at])
-    return np.concatenate([np.ones((len(at), kept), dtype=bool), inside], axis=1)
+def visible_keys(
+    tree: Trie, nodes: Sequence[int] | np.ndarray, kept: int = 0
+) -> np.ndarray:
+    """Return which keys are of a node's own text: those kept before a pack, its own."""
+    keys = np.asarray(nodes, dtype=np.int64)
+    queries = keys[:, None]
+    # A key is of the text of its node and of all nodes below.
+    own = (keys <= queries) & (queries < tree.end[keys])
+    before = np.ones((len(keys), kept), dtype=bool)
+    return np.concatenate([before, own], axis=1)
 
 
 @dataclass(frozen=True)
@@ -138,9 +142,8 @@ class PlannedPass:
     nodes: tuple[int, ...]  # that are forwarded, in depth-first order
     prefix: int  # the node up to which keys and values are at hand; -1: none are
     keeps: bool  # whether they are one way down whose keys are kept for later steps
-    new: tuple[
-        int, ...
-    ]  # nodes that no step before has forwarded; others: repeated ancestors
+    # Nodes that no step before has forwarded; others: repeated ancestors.
+    new: tuple[int, ...]
 
 
 def plan_passes(
@@ -149,14 +152,13 @@ def plan_passes(
     r"""Return the forward passes that compute every inner node of a tree.
 
     Let d be a node's distance from the last kept node above it and S the inner nodes
-    below it.
-    Packs of `length` tokens would repeat its d tokens about :math:`\lfloor (d+S-1)/length \rfloor`
-    times; where these repeats cost more tokens than `price`, the way to the node is
-    kept. Of what is not kept, branches are packed in depth-first order. A pack ends
-    before a branch that fits into a pack of its own but not into what is left of this
-    one; a branch larger than a pack is cut, and its ancestors repeated. A way without
-    branches is never cut. So never more tokens are forwarded than there are in the
-    rows.
+    below it. Packs of `length` tokens would repeat its d tokens about
+    :math:`\lfloor (d+S-1)/length \rfloor` times; where these repeats cost more tokens
+    than `price`, the way to the node is kept. Of what is not kept, branches are packed
+    in depth-first order. A pack ends before a branch that fits into a pack of its own
+    but not into what is left of this one; a branch larger than a pack is cut, and its
+    ancestors repeated. A way without branches is never cut. So never more tokens are
+    forwarded than there are in the rows.
 
     >>> rows = [Row((7, 8, a, b, 5), 2) for a in (1, 2) for b in (3, 4)]
     >>> [step.nodes for step in plan_passes(build_trie(rows), length=4)]
@@ -164,88 +166,106 @@ def plan_passes(
     >>> [step.nodes for step in plan_passes(build_trie(rows), length=4, price=0)]
     [(0, 1), (2, 3, 5), (7, 8, 10)]
     """
-    reach = _kept(tree, length, price)
-    parent, inner = tree.parent.tolist(), np.flatnonzero(tree.inner)
-    kept = [n for n in inner.tolist() if reach[n] == n]
-    ways = {
-        n: _way(parent, n, reach[parent[n]] if parent[n] >= 0 else -1) for n in kept
-    }
-    taken = {node for way in ways.values() for node in way}
-    own: dict[int, list[int]] = {-1: [], **{n: [] for n in kept}}
-    for node in inner.tolist():
-        if node not in taken:
-            own[reach[node]].append(node)
-    found: list[tuple[list[int], int, bool]] = []
-    for prefix, nodes in own.items():
-        if prefix >= 0:
-            before = reach[parent[prefix]] if parent[prefix] >= 0 else -1
-            found.append((ways[prefix], before, True))
-        found += [
-            (pack, prefix, False)
-            for pack in packs_of_nodes(tree, nodes, prefix, length)
-        ]
+    reach = _last_kept_nodes(tree, length, price)
+    parent = tree.parent.tolist()
+    inner = np.flatnonzero(tree.inner).tolist()
+    kept = [node for node in inner if reach[node] == node]
+    prefixes: dict[int, int] = {}
+    ways: dict[int, list[int]] = {}
+    for node in kept:
+        above = parent[node]
+        prefix = reach[above] if above >= 0 else -1
+        prefixes[node] = prefix
+        ways[node] = _way(parent, node, prefix)
+    on_kept_ways = set(itertools.chain.from_iterable(ways.values()))
+    # Nodes that are packed, by the kept node above them.
+    branches: dict[int, list[int]] = {-1: []}
+    for node in kept:
+        branches[node] = []
+    for node in inner:
+        if node not in on_kept_ways:
+            branches[reach[node]].append(node)
     steps: list[PlannedPass] = []
-    seen: set[int] = set()
-    for nodes, prefix, keeps in found:
-        new = tuple(node for node in nodes if node not in seen)
-        seen.update(new)
-        steps.append(PlannedPass(tuple(nodes), prefix, keeps, new))
+    forwarded: set[int] = set()
+    for prefix, nodes in branches.items():
+        if prefix >= 0:
+            way = ways[prefix]
+            new = _nodes_outside(way, forwarded)
+            steps.append(PlannedPass(tuple(way), prefixes[prefix], True, new))
+            forwarded.update(new)
+        for pack in packs_of_nodes(tree, nodes, prefix, length):
+            new = _nodes_outside(pack, forwarded)
+            steps.append(PlannedPass(tuple(pack), prefix, False, new))
+            forwarded.update(new)
     return steps
+
+
+def _nodes_outside(nodes: Sequence[int], known: set[int]) -> tuple[int, ...]:
+    """Return those nodes that are not in a set."""
+    return tuple(node for node in nodes if node not in known)
 
 
 def packs_of_nodes(
     tree: Trie, nodes: Sequence[int], prefix: int, length: int
 ) -> list[list[int]]:
     """Return nodes in packs, each with the ancestors that its nodes need."""
-    listed = np.array(nodes, dtype=np.int64)
-    below = (
-        np.searchsorted(listed, tree.end[listed]) - np.arange(len(listed))
-    ).tolist()
     parent = tree.parent.tolist()
-    runs = [1] * len(
-        nodes
-    )  # how many from a node on follow each other without a way back
+    listed = np.array(nodes, dtype=np.int64)
+    end_places = np.searchsorted(listed, tree.end[listed])
+    # How many of the nodes each one's subtree has.
+    sizes = (end_places - np.arange(len(listed))).tolist()
+    # How many nodes from each one on follow each other without a way back.
+    runs = [1] * len(nodes)
     for at in range(len(nodes) - 2, -1, -1):
         if parent[nodes[at + 1]] == nodes[at]:
             runs[at] = runs[at + 1] + 1
-    found: list[list[int]] = []
-    current: list[int] = []
-    inside: set[int] = set()
+    packs: list[list[int]] = []
+    pack: list[int] = []
+    packed: set[int] = set()
     for at, node in enumerate(nodes):
-        if (
-            at == 0 or runs[at - 1] == 1
-        ):  # else the node goes on a way that is never cut
-            missing = _way(parent, parent[node], prefix, inside)
-            size = len(current) + len(missing)
-            alone = len(_way(parent, parent[node], prefix))
-            fits = size + below[at] <= length
-            larger = alone + below[at] > length and size + runs[at] <= length
-            if current and not fits and not larger:
-                found.append(current)
-                current, inside = [], set()
-                missing = _way(parent, parent[node], prefix)
-            current += missing
-            inside.update(missing)
-        current.append(node)
-        inside.add(node)
-    return [sorted(pack) for pack in [*found, current] if pack]
+        # Else the node goes on a way that is never cut.
+        is_way_begun = at == 0 or runs[at - 1] == 1
+        if is_way_begun:
+            missing = _way(parent, parent[node], prefix, packed)
+            all_ancestors = _way(parent, parent[node], prefix)
+            size = len(pack) + len(missing)
+            fits = size + sizes[at] <= length
+            is_larger = len(all_ancestors) + sizes[at] > length
+            is_cut_here = is_larger and size + runs[at] <= length
+            if pack and not fits and not is_cut_here:
+                packs.append(pack)
+                pack = []
+                packed = set()
+                missing = all_ancestors
+            pack += missing
+            packed.update(missing)
+        pack.append(node)
+        packed.add(node)
+    if pack:
+        packs.append(pack)
+    return [sorted(pack) for pack in packs]
 
 
-def _kept(tree: Trie, length: int, price: float) -> list[int]:
-    """Return for each node the last node at or above it whose keys are kept; -1: none."""
-    parent, depth = tree.parent.tolist(), tree.depth.tolist()
+def _last_kept_nodes(tree: Trie, length: int, price: float) -> list[int]:
+    """Return the last node at or above each whose keys are kept; -1: none."""
+    parent = tree.parent.tolist()
+    depth = tree.depth.tolist()
     inner = np.flatnonzero(tree.inner)
-    counted = np.append(0, np.cumsum(tree.inner))
-    below = (counted[tree.end] - counted[:-1]).tolist()  # inner nodes of each subtree
-    up = tree.parent[inner]
-    branches = np.bincount(up[up >= 0], minlength=len(parent)).tolist()
+    n_inner_before = np.append(0, np.cumsum(tree.inner))
+    # Inner nodes of each subtree.
+    sizes = (n_inner_before[tree.end] - n_inner_before[:-1]).tolist()
+    parents = tree.parent[inner]
+    n_branches = np.bincount(parents[parents >= 0], minlength=len(parent)).tolist()
     reach = [-1] * len(parent)
     for node in inner.tolist():
-        reach[node] = last = reach[parent[node]] if parent[node] >= 0 else -1
-        if branches[node] == 1:
+        above = parent[node]
+        last = reach[above] if above >= 0 else -1
+        reach[node] = last
+        if n_branches[node] == 1:
             continue
-        distance = depth[node] - (depth[last] if last >= 0 else -1)
-        repeats = (distance + below[node] - 2) // length
+        depth_of_last = depth[last] if last >= 0 else -1
+        distance = depth[node] - depth_of_last
+        repeats = (distance + sizes[node] - 2) // length
         if distance * repeats > price:
             reach[node] = node
     return reach
@@ -254,7 +274,7 @@ def _kept(tree: Trie, length: int, price: float) -> list[int]:
 def _way(
     parent: Sequence[int], node: int, prefix: int, known: Iterable[int] = ()
 ) -> list[int]:
-    """Return the nodes from below `prefix`, or below one that is known, down to `node`."""
+    """Return the nodes from below `prefix`, or below a known one, down to `node`."""
     way = []
     while node != prefix and node >= 0 and node not in known:
         way.append(node)
@@ -271,7 +291,7 @@ def rows_by_source(rows: Iterable[Row]) -> dict[tuple[int, ...], list[Row]]:
 
 
 def count_tokens(rows: Iterable[Row], length: int = 512) -> dict[str, int]:
-    """Return what the forward passes of a decoder would compute for rows, in packs of a length.
+    """Return what a decoder's passes would compute for rows, in packs of a length.
 
     >>> count_tokens([Row((7, 8, n), 2) for n in range(5)])
     {'plain': 15, 'distinct': 2, 'forwarded': 2, 'heads': 1, 'passes': 1}
@@ -279,15 +299,14 @@ def count_tokens(rows: Iterable[Row], length: int = 512) -> dict[str, int]:
     counts = {"plain": sum(len(row.ids) for row in rows)}
     for source, group in rows_by_source(rows).items():
         tree = build_trie(group)
-        steps = plan_passes(tree, length, INFINITE_PRICE if source else PASS_PRICE)
-        found = {
+        price = INFINITE_PRICE if source else PASS_PRICE
+        steps = plan_passes(tree, length, price)
+        counts_of_source = {
             "distinct": int(tree.inner.sum()),
             "forwarded": sum(len(step.nodes) for step in steps),
             "heads": len(np.unique(tree.parent[tree.scored])),
             "passes": len(steps),
         }
-        counts = {
-            name: counts.get(name, 0) + found.get(name, 0)
-            for name in {**counts, **found}
-        }
+        for name, count in counts_of_source.items():
+            counts[name] = counts.get(name, 0) + count
     return counts
