@@ -21,7 +21,7 @@ WAY = ("way", "template", "examples", "draw", "separator")
 LIST_COLUMNS = (*PROBE_COLUMNS, "subject", "object", "choice", *WAY)
 
 
-class Asked(NamedTuple):
+class FactPrompt(NamedTuple):
     """A prompt about a fact, what stands between it and a choice, and how it was made."""
 
     fact: Any  # a row of facts
@@ -194,12 +194,12 @@ def ic_lke_probes(
         subject, space = open_pair_and_space(row.subject, separator)
         prompt = heads[row.relation] + subject
         listed = {"examples": n_examples, "draw": draw_number, "separator": separator}
-        asked.append(Asked(row, variant, prompt, space, **listed))
+        asked.append(FactPrompt(row, variant, prompt, space, **listed))
     return probes_with_choices(asked, options)
 
 
 def probes_with_choices(
-    asked: Iterable[Asked], options: dict[str, list[str]]
+    asked: Iterable[FactPrompt], options: dict[str, list[str]]
 ) -> pd.DataFrame:
     """Put all choices behind each prompt: one row a choice."""
     rows = []

@@ -126,8 +126,8 @@ def measure_by_study(
     asked_with = settings | {"cache": run.cache}
     chosen: dict[str, Any] = {}
     with probing.work_counter(lm) as work:
-        if hasattr(study, "choose"):
-            chosen = study.choose(lm, **settings_for_function(study.choose, asked_with))
+        if hasattr(study, "settings_chosen_on_model"):
+            chosen = study.settings_chosen_on_model(lm, **settings_for_function(study.settings_chosen_on_model, asked_with))
         answers = study.ask(lm, **settings_for_function(study.ask, asked_with | chosen))
     facts = study.facts(answers, **settings_for_function(study.facts, settings))
     summary = study.summary(

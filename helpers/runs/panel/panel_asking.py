@@ -46,8 +46,8 @@ def ask_panel(
         if facts.empty:
             return None
         put = used | chosen | {"cache": run.cache}
-        if hasattr(study, "choose") and not chosen:
-            chosen = study.choose(lm, facts, **settings_for_function(study.choose, put))
+        if hasattr(study, "settings_chosen_on_model") and not chosen:
+            chosen = study.settings_chosen_on_model(lm, facts, **settings_for_function(study.settings_chosen_on_model, put))
             put |= chosen
         answers = study.ask(lm, facts, **settings_for_function(study.ask, put))
     kept = {
