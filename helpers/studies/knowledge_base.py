@@ -43,13 +43,13 @@ INDICATOR_COLUMNS = ("seen", "correct", "wrong", "tested", "consistency")
 AS_PRINTED = {"n_options": 5}
 STOP_STRINGS = ("\n", "QUESTION")
 MOST_DISTRACTORS = 20  # wrong answers to draw options from, for one response
-_NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR", "CR", "WR")
-_OWN = {
+_NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR")
+_OWN_FIELDS = {
     name: {"columns": INDICATOR_COLUMNS, "statistic": kb.measure_statistic(name)}
-    for name in _NAMES
+    for name in (*_NAMES, "CR", "WR")
 }
-LISTED = measures_of_study("knowledge_base", **_OWN)
-MEASURES = tuple(LISTED[name] for name in _NAMES[:6])
+LISTED = measures_of_study("knowledge_base", **_OWN_FIELDS)
+MEASURES = tuple(LISTED[name] for name in _NAMES)
 UNSEEN = tuple(measure.name for measure in MEASURES if measure.seen is False)
 PRINTED = ("CR", "NCR", "UR", "NCCR", "IUR")  # in the paper's Tables 9 and 11
 
@@ -271,14 +271,12 @@ def printed(run: Run) -> Iterator[Printed]:
         table = facts(answers, **settings_for_function(facts, settings))
         table["relation"] = table["stratum"]
         for name in PRINTED:
-            asked_as_seen = name not in UNSEEN
-            yield Printed(
-                f"knowledge bases: {name}, {setting}",
-                table[table["seen"] == asked_as_seen],
-                list(INDICATOR_COLUMNS),
-                kb.measure_statistic(name),
-                "all",
-            )
+            of_seen = name not in UNSEEN
+            questions = table[table["seen"] == of_seen]
+            title = f"knowledge bases: {name}, {setting}"
+            statistic = kb.measure_statistic(name)
+            columns = list(INDICATOR_COLUMNS)
+            yield Printed(title, questions, columns, statistic, "all")
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
@@ -286,11 +284,13 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
     check_firm(firm)
     right = facts["right"] == 1
     agreement = facts["agreement"]
+    firmly = agreement >= firm
+    known = right & firmly
     columns = {
-        "known": (right & (agreement >= firm)).astype(float),
+        "known": known.astype(float),
         "score": agreement.where(right, 0.0 - agreement),
         "blind": agreement,
-        "asserted": facts["said"].where(agreement >= firm, ""),
+        "asserted": facts["said"].where(firmly, ""),
     }
     return pd.DataFrame(columns, index=facts.index)
 

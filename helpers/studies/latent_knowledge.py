@@ -319,8 +319,13 @@ def printed(run: Run) -> Iterator[Printed]:
 def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
     """Call facts known whose true choice is the likeliest."""
     check_firm(firm)
-    columns = {"right": "known", "mass": "score", "top": "blind", "said": "asserted"}
-    return facts[list(columns)].set_axis(list(columns.values()), axis=1)
+    columns = {
+        "known": facts["right"],
+        "score": facts["mass"],
+        "blind": facts["top"],
+        "asserted": facts["said"],
+    }
+    return pd.DataFrame(columns)
 
 
 summary = partial(summary_of_measures, MEASURES)

@@ -173,5 +173,8 @@ def numeric_table(
 ) -> pd.DataFrame:
     """Lay out rows as a table whose figures are numbers, also where there is no row."""
     table = pd.DataFrame(rows, columns=list(columns))
-    figures = [name for name in stats.Difference._fields[:-1] if name in table]
-    return table.astype({**dict.fromkeys(figures, float), "n": int})
+    types: dict[str, type] = {"n": int}
+    for name in stats.Difference._fields:
+        if name != "n" and name in table:
+            types[name] = float
+    return table.astype(types)

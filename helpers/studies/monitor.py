@@ -172,18 +172,18 @@ def facts(
         scores[f"counted_{name}"] = scores[name].where(scores["counted"])
     scores["coverage"] = scores["counted_anchor"].notna().astype(float)
     marked = _answers_in_words(answers, match)
-    marked["right"] = marked["right"].astype(float)
-    of_paper = marked[marked["context"].isin(["none", "wrong"])]
-    of_base = of_paper[(of_paper["context"] == "none") & (of_paper["frame"] == 0)]
-    for name, marks in (("base", of_base), ("average", of_paper)):
-        scores[name] = scores["item"].map(marks.groupby("item")["right"].mean())
+    in_base_prompt = (marked["context"] == "none") & (marked["frame"] == 0)
+    in_prompts_of_paper = marked["context"].isin(["none", "wrong"])
+    scores["base"] = _share_right(marked[in_base_prompt], scores["item"])
+    scores["average"] = _share_right(marked[in_prompts_of_paper], scores["item"])
     without_context = answers[answers["context"] == "none"]
     for frame, rows in without_context.groupby("frame"):
         name = f"asked_frame{int(frame)}" if frame else "asked_once"
         logprob = rows.set_index("item")["logprobs"].map(np.sum)
         scores[name] = np.exp(scores["item"].map(logprob))
     base_prompts = without_context[without_context["frame"] == 0]
-    scores["written"] = scores["item"].map(base_prompts.set_index("item")["text"])
+    text = base_prompts.set_index("item")["text"]
+    scores["written"] = scores["item"].map(text)
     scores = add_columns(
         scores,
         answers,
@@ -198,6 +198,12 @@ def facts(
 def _answers_in_words(answers: pd.DataFrame, match: str) -> pd.DataFrame:
     """Return the prompts that are answered in words, each marked ``right`` or not."""
     return accuracy.mark_texts(answers[answers["text"].notna()], rule=match)
+
+
+def _share_right(marked: pd.DataFrame, items: pd.Series) -> pd.Series:
+    """Return of each item the share of its marked answers that are right."""
+    right = marked["right"].astype(float)
+    return items.map(right.groupby(marked["item"]).mean())
 
 
 def right(answers: pd.DataFrame) -> pd.DataFrame:

@@ -234,6 +234,7 @@ def printed(run: Run) -> Iterator[Printed]:
     if run.dataset not in BENCHMARKS:
         return
     benchmark = BENCHMARKS[run.dataset].name
+    table = run.facts
     columns = {
         "accuracy": "accuracy",
         "ambiguity": "ambiguous",
@@ -241,7 +242,7 @@ def printed(run: Run) -> Iterator[Printed]:
     }
     for measure, column in columns.items():
         title = f"multiplicity: {benchmark} {measure}"
-        yield Printed(title, run.facts, [column], stats.mean, "all")
+        yield Printed(title, table, [column], stats.mean, "all")
 
 
 def majority_texts(scores: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
