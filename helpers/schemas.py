@@ -14,10 +14,14 @@ from pandas.api import types
 
 from helpers import UserError, check_columns
 
+
+def _is_text(values: pd.Series) -> bool:
+    """Return whether a column holds texts, of either type that pandas has for them."""
+    return types.is_object_dtype(values) or types.is_string_dtype(values)
+
+
 FITS: dict[str, Callable[[pd.Series], bool]] = {
-    "text": lambda values: (
-        types.is_object_dtype(values) or types.is_string_dtype(values)
-    ),
+    "text": _is_text,
     "list": types.is_object_dtype,
     "integer": types.is_integer_dtype,
     "number": types.is_numeric_dtype,
@@ -40,39 +44,43 @@ class Column(NamedTuple):
 def columns_of(stage: str, study: str = "") -> list[Column]:
     """Return the columns of a stage; answers have those of their probes, too.
 
-    >>> [each.column for each in columns_of("summary")]
+    >>> [column.column for column in columns_of("summary")]
     ['relation', 'measure', 'estimate', 'low', 'high', 'n']
     """
     stages = ("probes", "answers") if stage == "answers" else (stage,)
-    found = []
-    for each in COLUMNS:
-        if each.stage in stages and each.study in ("", study):
-            found.append(each)
-    return found
+    columns = []
+    for column in COLUMNS:
+        if column.stage in stages and column.study in ("", study):
+            columns.append(column)
+    return columns
 
 
-def checked(table: pd.DataFrame, stage: str, study: str = "") -> pd.DataFrame:
-    """Return a table of a stage, or refuse one without its columns or with other types.
+def table_with_checked_columns(
+    table: pd.DataFrame, stage: str, study: str = ""
+) -> pd.DataFrame:
+    """Return a table of a stage, or refuse one without its columns or of other types.
 
     A column of which every value is missing fits any type.
     """
     columns = columns_of(stage, study)
-    check_columns(table, (each.column for each in columns if each.needed), stage)
-    for each in columns:
-        if each.column not in table or FITS[each.type](table[each.column]):
+    needed = [column.column for column in columns if column.needed]
+    check_columns(table, needed, stage)
+    for column in columns:
+        if column.column not in table:
             continue
-        if table[each.column].notna().any():
+        values = table[column.column]
+        if not FITS[column.type](values) and values.notna().any():
             raise UserError(
-                f"The column {each.column} of the {stage} holds "
-                f"{table[each.column].dtype}: give {each.type} ({each.meaning})."
+                f"The column {column.column} of the {stage} holds "
+                f"{values.dtype}: give {column.type} ({column.meaning})."
             )
     return table
 
 
-def _read(path: Path) -> tuple[Column, ...]:
+def _columns_of_file(path: Path) -> tuple[Column, ...]:
     """Return the rows of the table of columns."""
     with path.open(encoding="utf-8", newline="") as file:
         return tuple(Column(**row) for row in csv.DictReader(file))
 
 
-COLUMNS = _read(Path(__file__).with_suffix(".csv"))
+COLUMNS = _columns_of_file(Path(__file__).with_suffix(".csv"))

@@ -20,7 +20,7 @@ def shared(root):
 @pytest.mark.parametrize("study", STUDIES)
 def test_tables_of_an_archive_fit(shared, study):
     run, answers = shared.record["runs"][study], shared.answers(study)
-    schemas.checked(answers, "answers", study)
+    schemas.table_with_checked_columns(answers, "answers", study)
     facts = record.facts_from_answers(study, run["parameters"], answers)
     told = {each.column for each in schemas.columns_of("facts", study)}
     open_columns = {name for name in facts if re.fullmatch(r"asked_frame\d+", name)}
@@ -68,17 +68,17 @@ SUMMARY |= {"low": [0.4], "high": [0.6]}
 )
 def test_other_types_are_refused(change, sentence):
     table = pd.DataFrame(SUMMARY)
-    assert schemas.checked(table, "summary") is table
+    assert schemas.table_with_checked_columns(table, "summary") is table
     with pytest.raises(UserError, match=sentence):
-        schemas.checked(table.assign(**change), "summary")
+        schemas.table_with_checked_columns(table.assign(**change), "summary")
     with pytest.raises(UserError, match="table of summary lacks the column n"):
-        schemas.checked(table.drop(columns="n"), "summary")
+        schemas.table_with_checked_columns(table.drop(columns="n"), "summary")
 
 
 def test_a_column_without_values_fits():
     table = pd.DataFrame(SUMMARY).assign(low=[None], high=[None])
-    assert schemas.checked(table.head(0), "summary").empty
-    assert schemas.checked(table, "summary") is table
+    assert schemas.table_with_checked_columns(table.head(0), "summary").empty
+    assert schemas.table_with_checked_columns(table, "summary") is table
 
 
 def test_the_page_shows_the_table(root):

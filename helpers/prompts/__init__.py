@@ -1,4 +1,4 @@
-"""Facts to probes, one row a prompt and continuation: single questions, lists, and texts around."""
+"""Facts to probes, one row a prompt and continuation: questions, lists, and texts."""
 
 from helpers.prompts.frames import (
     QUESTION_COLUMNS,

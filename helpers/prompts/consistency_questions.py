@@ -15,6 +15,15 @@ from helpers import UserError
 from helpers.prompts.prompt_texts import UNSURE_ANSWER, question_above_options
 
 OPTION_LETTERS = "ABCDEFGHIJ"
+PROBE_COLUMNS = (
+    "item",
+    "variant",
+    "option",
+    "prompt",
+    "continuation",
+    "correct",
+    "shown",
+)
 
 
 def draw_response_distractors(
@@ -24,18 +33,23 @@ def draw_response_distractors(
     seed: int = 0,
     spelling: Callable[[str], str] = str.casefold,
 ) -> list[list[str]]:
-    """Draw wrong answers to each response from its pool, by seed, item and text alone."""
-    spelt = {name: {spelling(answer): answer for answer in pool[name]} for name in pool}
-    found = []
-    for item, text, name in zip(
-        responses["item"], responses["text"], responses["pool"]
-    ):
-        others = spelt.get(name, {})
-        said = spelling(text.strip())
-        wrong = [answer for key, answer in others.items() if key and key != said]
-        order = _random(seed, item, text, 1).permutation(len(wrong))[:n]
-        found.append([wrong[place] for place in order])
-    return found
+    """Draw wrong answers to each response, by seed, item and text alone.
+
+    Answers come from the response's pool; those that `spelling` makes equal to the
+    response are left out.
+    """
+    answers_by_spelling = {}
+    for name, answers in pool.items():
+        answers_by_spelling[name] = {spelling(answer): answer for answer in answers}
+    distractors = []
+    for response in responses[["item", "text", "pool"]].itertuples():
+        others = answers_by_spelling.get(response.pool, {})
+        own = spelling(response.text.strip())
+        wrong = [answer for key, answer in others.items() if key and key != own]
+        random = _generator(seed, response.item, response.text, 1)
+        order = random.permutation(len(wrong))[:n]
+        distractors.append([wrong[place] for place in order])
+    return distractors
 
 
 def consistency_probes(
@@ -45,58 +59,63 @@ def consistency_probes(
     by: str = "text",
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Make K multiple-choice questions of every response that has distractors enough."""
+    """Make K multiple-choice questions of each response with enough distractors."""
     if k < 1 or not 3 <= n_options <= len(OPTION_LETTERS):
         raise UserError(
-            f"Give at least 1 question and 3 to {len(OPTION_LETTERS)} options, not {k} and {n_options}."
+            f"Give at least 1 question and 3 to {len(OPTION_LETTERS)} options, not {k} "
+            f"and {n_options}."
         )
     if by not in ("text", "letter"):
         raise UserError(f'An option is chosen by "text" or by "letter", not by "{by}".')
+    n_wrong = n_options - 2  # beside the response and "unsure"
     rows = []
-    for said in responses.itertuples():
-        if len(said.distractors) < n_options - 2:
+    for response in responses.itertuples():
+        if len(response.distractors) < n_wrong:
             continue
-        random = _random(seed, said.item, said.text, 2)
+        text = response.text.strip()
+        random = _generator(seed, response.item, text, 2)
         for number in range(k):
-            wrong = random.choice(len(said.distractors), n_options - 2, replace=False)
-            options = [
-                said.text.strip(),
-                *(said.distractors[i] for i in wrong),
-                UNSURE_ANSWER,
-            ]
+            drawn = random.choice(len(response.distractors), n_wrong, replace=False)
+            wrong = [response.distractors[place] for place in drawn]
+            options = [text, *wrong, UNSURE_ANSWER]
             order = random.permutation(n_options)
             shown = [options[place] for place in order]
-            if by == "text":
-                prompt = question_above_options(said.question, shown)
-            else:
-                lines = "".join(
-                    f"{letter}. {text}\n" for letter, text in zip(OPTION_LETTERS, shown)
-                )
-                prompt = f"QUESTION: {said.question}\n{lines}ANSWER:"
-            for option, (place, text) in enumerate(zip(order, shown)):
-                word = text if by == "text" else OPTION_LETTERS[option]
-                head = (said.item, f"mc{number}", option, prompt, f" {word}")
-                rows.append((*head, bool(place == 0), text))
-    columns = [
-        "item",
-        "variant",
-        "option",
-        "prompt",
-        "continuation",
-        "correct",
-        "shown",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+            prompt = _question_with_options(response.question, shown, by)
+            for option, place in enumerate(order):
+                answer = shown[option] if by == "text" else OPTION_LETTERS[option]
+                row = {
+                    "item": response.item,
+                    "variant": f"mc{number}",
+                    "option": option,
+                    "prompt": prompt,
+                    "continuation": f" {answer}",
+                    "correct": bool(place == 0),
+                    "shown": shown[option],
+                }
+                rows.append(row)
+    return pd.DataFrame(rows, columns=list(PROBE_COLUMNS))
+
+
+def _question_with_options(question: str, options: Sequence[str], by: str) -> str:
+    """Return a question with its options, each after a letter if that is the answer."""
+    if by == "text":
+        return question_above_options(question, options)
+    lines = [f"QUESTION: {question}"]
+    for letter, text in zip(OPTION_LETTERS, options, strict=False):  # more letters
+        lines.append(f"{letter}. {text}")
+    lines.append("ANSWER:")
+    return "\n".join(lines)
 
 
 def responses_to_ask_again(responses: pd.DataFrame) -> pd.DataFrame:
-    """Return what is to be asked again: every informative response to every question, once."""
-    told = responses[responses["label"] != "uninformative"]
-    told = told.assign(item=told["item"] + " " + told["text"].str.strip())
-    return told.drop_duplicates("item").reset_index(drop=True)
+    """Return every informative response to every question, once."""
+    informative = responses[responses["label"] != "uninformative"]
+    item = informative["item"] + " " + informative["text"].str.strip()
+    informative = informative.assign(item=item)
+    return informative.drop_duplicates("item").reset_index(drop=True)
 
 
-def _random(seed: int, item: str, text: str, part: int) -> np.random.Generator:
-    return np.random.default_rng(
-        [seed, part, zlib.crc32(f"{item}\n{text.strip()}".encode())]
-    )
+def _generator(seed: int, item: str, text: str, part: int) -> np.random.Generator:
+    """Return the random numbers of one part of the draws for one response."""
+    response = f"{item}\n{text.strip()}"
+    return np.random.default_rng([seed, part, zlib.crc32(response.encode())])

@@ -18,28 +18,32 @@ def check_list_lengths(
     count: CountTokens,
     limit: int | None,
     n_examples: int,
+    *,
     separator: str = "space",
     seed: int = 0,
 ) -> None:
-    """Refuse lists that are longer than a model can read, and say how many examples fit."""
+    """Refuse lists longer than a model can read, and say how many examples fit."""
     if limit is None:
         return
-    most, worst = n_examples, ("", 0)
+    too_long = []
     for relation, rows in probes.groupby("relation", sort=False):
         examples = draw_examples(pool[pool["relation"] == relation], n_examples, seed)
         head = example_list_text(examples, separator)
         tails = (rows["prompt"].str[len(head) :] + rows["continuation"]).unique()
-        tail = max(tails, key=lambda tail: (len(tail), tail))
+        tail = max(sorted(tails, reverse=True), key=len)
         if count(head) + 2 * count(tail) <= limit:  # far from it: nothing more to count
             continue
         tail = max(tails, key=count)
-        if count(head + tail) > limit:
+        n_tokens = count(head + tail)
+        if n_tokens > limit:
             n = count_fitting_examples(examples, tail, count, limit, separator)
-            most, worst = min((most, worst), (n, (relation, count(head + tail))))
-    if worst[1]:
+            too_long.append((n, relation, n_tokens))
+    if too_long:
+        n, relation, n_tokens = min(too_long)
         raise UserError(
-            f"The list of {n_examples} examples of {worst[0]} is {worst[1]} tokens long, but the "
-            f"model reads at most {limit}: set n_examples={most}, which fits."
+            f"The list of {n_examples} examples of {relation} is {n_tokens} tokens "
+            f"long, but the model reads at most {limit}: set n_examples={n}, which "
+            "fits."
         )
 
 
@@ -50,32 +54,38 @@ def count_fitting_examples(
     limit: int | None,
     separator: str = "space",
 ) -> int:
-    """Return how many of the first examples fit before `tail` into a model's context."""
+    """Return how many of the first examples fit before `tail` into the context."""
     if limit is None:
         return len(examples)
-    return bisect_right(
-        range(1, len(examples) + 1),
-        limit,
-        key=lambda n: count(example_list_text(examples[:n], separator) + tail),
-    )
+
+    def n_tokens(n: int) -> int:
+        return count(example_list_text(examples[:n], separator) + tail)
+
+    return bisect_right(range(1, len(examples) + 1), limit, key=n_tokens)
 
 
 def readable_probes(
     probes: pd.DataFrame, count: CountTokens, limit: int | None, more: int = 0
 ) -> pd.DataFrame:
-    """Keep the ways of asking (``variant``) of which a model can read every text whole."""
+    """Keep the ways of asking (``variant``) whose every text a model can read whole.
+
+    `more` tokens are to be written behind each prompt; 0: continuations are scored.
+    """
     if limit is None:
         return probes.reset_index(drop=True)
-    limit -= max(0, more - 1)
+    most = limit - max(0, more - 1)
     counted = cache(count)
 
-    def fits(prompt: str, said: str) -> bool:
-        """Tell whether a text can be read; far from the limit its prompt alone is counted."""
-        if more or counted(prompt) + 2 * len(said.encode()) + 8 > limit:
-            return counted(prompt if more else prompt + said) <= limit
-        return True
+    def fits(prompt: str, continuation: str) -> bool:
+        if more:
+            return counted(prompt) <= most
+        # Far from the limit the prompt alone is counted: a token is at least a byte.
+        if counted(prompt) + 2 * len(continuation.encode()) + 8 <= most:
+            return True
+        return counted(prompt + continuation) <= most
 
-    asked = zip(probes["prompt"], probes["continuation"], strict=True)
-    fitting = pd.Series([fits(*texts) for texts in asked], probes.index, dtype=bool)
-    whole = fitting.groupby(probes["variant"].to_numpy()).transform("all")
+    texts = zip(probes["prompt"], probes["continuation"], strict=True)
+    fitting = [fits(prompt, continuation) for prompt, continuation in texts]
+    by_probe = pd.Series(fitting, probes.index, dtype=bool)
+    whole = by_probe.groupby(probes["variant"].to_numpy()).transform("all")
     return probes[whole.to_numpy()].reset_index(drop=True)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from helpers import UserError, check_columns
 
-# What every table of probes has, and these beside it.
+# What every table of probes has.
 PROBE_COLUMNS = (
     "item",
     "relation",
@@ -27,6 +27,7 @@ PROBE_COLUMNS = (
     "continuation",
     "correct",
 )
+# What those of single questions have.
 QUESTION_COLUMNS = (
     *PROBE_COLUMNS,
     "kind",
@@ -55,7 +56,8 @@ def question_probes(
     ----------
     facts : DataFrame
         Columns ``fact, relation, subject, object``, for wrong contexts ``distractors``,
-        and for unrelated ones ``unrelated`` (:func:`helpers.datasets.draw_unrelated_words`).
+        and for unrelated ones ``unrelated``
+        (:func:`helpers.datasets.draw_unrelated_words`).
     frames : DataFrame
         Columns ``relation, kind, frame, template``.
     kind : {"qa", "wp"}
@@ -79,37 +81,49 @@ def question_probes(
 
     Examples
     --------
-    >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
-    ...                       "object": ["France"], "distractors": [["Peru", "Chad"]]})
-    >>> frames = pd.DataFrame({"relation": ["P17", "P17"], "kind": ["qa", "wp"], "frame": [0, 0],
+    >>> fact = {"fact": "P17-1", "relation": "P17", "subject": "Lyon"}
+    >>> fact |= {"object": "France", "distractors": ["Peru", "Chad"]}
+    >>> facts = pd.DataFrame([fact])
+    >>> frames = pd.DataFrame({"relation": "P17", "kind": ["qa", "wp"], "frame": 0,
     ...                        "template": ["Where is [X]?", "[X] is located in [Y]."]})
-    >>> question_probes(facts, frames, contexts=["wrong"])[["variant", "prompt"]].values.tolist()
+    >>> probes = question_probes(facts, frames, contexts=["wrong"])
+    >>> probes[["variant", "prompt"]].values.tolist()
     [['qa0+wrong0', 'Peru. Where is Lyon?'], ['qa0+wrong1', 'Chad. Where is Lyon?']]
     >>> question_probes(facts, frames, kind="wp").prompt[0]
     'Lyon is located in'
     """
     if kind not in ("qa", "wp"):
         raise UserError(f'The kind of a question is "qa" or "wp", not "{kind}".')
-    if unknown := [context for context in contexts if context not in CONTEXTS]:
+    unknown = [context for context in contexts if context not in CONTEXTS]
+    if unknown:
         raise UserError(
             f'A context is one of {", ".join(CONTEXTS)}; "{unknown[0]}" is none.'
         )
-    words = ("unrelated",) if "unrelated" in contexts else ()
-    check_columns(facts, ("fact", "relation", "subject", "object", *words), "facts")
-    by_relation = _frames_of(facts, frames, kind, n_frames)
+    columns = ["fact", "relation", "subject", "object"]
+    if "unrelated" in contexts:
+        columns.append("unrelated")
+    check_columns(facts, columns, "facts")
+    templates = _templates_by_relation(facts, frames, kind, n_frames)
     rows = []
     for fact in facts.to_dict("records"):
-        for frame, template in by_relation[fact["relation"]]:
-            prompt = fill_template(template, fact["subject"])
-            for context, index, word in _contexts(fact, contexts):
-                suffix = {"none": "", "right": "+right"}.get(
-                    context, f"+{context}{index}"
+        for frame, template in templates[fact["relation"]]:
+            question = fill_template(template, fact["subject"])
+            for context, index, word in _contexts_of_fact(fact, contexts):
+                suffix = f"+{context}{index}"
+                if context == "none":
+                    suffix = ""
+                elif context == "right":
+                    suffix = "+right"
+                row = _question_row(
+                    fact,
+                    variant=f"{kind}{frame}{suffix}",
+                    prompt=_question_after_context(word, question),
+                    kind=kind,
+                    frame=frame,
+                    context=context,
+                    context_index=index,
                 )
-                variant = f"{kind}{frame}{suffix}"
-                text = _with_context(word, prompt)
-                rows.append(
-                    _answer_row(fact, variant, text, kind, frame, context, index)
-                )
+                rows.append(row)
     return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
 
 
@@ -143,43 +157,64 @@ def monitor_probes(
 
     Examples
     --------
-    >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
-    ...                       "object": ["France"], "distractors": [["Peru"]]})
-    >>> frames = pd.DataFrame({"relation": "P17", "kind": "qa", "frame": [0, 1],
-    ...                        "template": ["Where is [X]?", "In what country is [X]?"]})
-    >>> monitor(facts, frames)[["variant", "prompt"]].values.tolist()[:2]
+    >>> fact = {"fact": "P17-1", "relation": "P17", "subject": "Lyon"}
+    >>> facts = pd.DataFrame([fact | {"object": "France", "distractors": ["Peru"]}])
+    >>> templates = ["Where is [X]?", "In what country is [X]?"]
+    >>> frames = pd.DataFrame({"frame": [0, 1], "template": templates})
+    >>> frames = frames.assign(relation="P17", kind="qa")
+    >>> probes = monitor_probes(facts, frames)
+    >>> probes[["variant", "prompt"]].values.tolist()[:2]
     [['right', 'France. Where is Lyon?'], ['frame0', 'Where is Lyon?']]
     """
-    check_columns(
-        facts, ("fact", "relation", "subject", "object", "distractors"), "facts"
-    )
-    by_relation = _frames_of(facts, frames, "qa", n_frames)
-    contexts = ("wrong", "unrelated") if "unrelated" in facts else ("wrong",)
+    columns = ("fact", "relation", "subject", "object", "distractors")
+    check_columns(facts, columns, "facts")
+    templates = _templates_by_relation(facts, frames, "qa", n_frames)
+    misleading = ("wrong", "unrelated") if "unrelated" in facts else ("wrong",)
     rows = []
     for fact in facts.to_dict("records"):
-        asked = [
-            (n, fill_template(text, fact["subject"]))
-            for n, text in by_relation[fact["relation"]]
-        ]
-        base, base_prompt = asked[0]
-        right = _with_context(fact["object"], base_prompt)
-        rows.append(_answer_row(fact, "right", right, "qa", base, "right", 0))
-        for frame, prompt in asked:
-            rows.append(
-                _answer_row(fact, f"frame{frame}", prompt, "qa", frame, "none", -1)
+        base_frame, base_template = templates[fact["relation"]][0]
+        base_question = fill_template(base_template, fact["subject"])
+        row = _question_row(
+            fact,
+            variant="right",
+            prompt=_question_after_context(fact["object"], base_question),
+            kind="qa",
+            frame=base_frame,
+            context="right",
+            context_index=0,
+        )
+        rows.append(row)
+        for frame, template in templates[fact["relation"]]:
+            row = _question_row(
+                fact,
+                variant=f"frame{frame}",
+                prompt=fill_template(template, fact["subject"]),
+                kind="qa",
+                frame=frame,
+                context="none",
+                context_index=-1,
             )
-        for context, index, word in _contexts(fact, contexts):
-            text = _with_context(word, base_prompt)
-            rows.append(
-                _answer_row(fact, f"{context}{index}", text, "qa", base, context, index)
+            rows.append(row)
+        for context, index, word in _contexts_of_fact(fact, misleading):
+            row = _question_row(
+                fact,
+                variant=f"{context}{index}",
+                prompt=_question_after_context(word, base_question),
+                kind="qa",
+                frame=base_frame,
+                context=context,
+                context_index=index,
             )
+            rows.append(row)
     return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
 
 
 def fact_check_probes(
     facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int | None = None
 ) -> pd.DataFrame:
-    """Let the model judge true and false statements of every fact: options True and False.
+    """Let the model judge true and false statements of every fact.
+
+    The options are True and False.
 
     Here ``context`` says which object stands in the statement: ``right`` (the fact's
     own, variant ``fc0+pos``) or ``wrong`` (distractor m, variant ``fc0+neg{m}``).
@@ -187,7 +222,8 @@ def fact_check_probes(
     Parameters
     ----------
     facts, frames : DataFrame
-        As for :func:`question_probes`; distractors are needed, and frames of kind ``fc``.
+        As for :func:`question_probes`; distractors are needed, and frames of kind
+        ``fc``.
     n_frames : int, optional
         Only the first so many frames of each relation; by default all.
 
@@ -203,33 +239,55 @@ def fact_check_probes(
 
     Examples
     --------
-    >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
-    ...                       "object": ["France"], "distractors": [["Peru"]]})
+    >>> fact = {"fact": "P17-1", "relation": "P17", "subject": "Lyon"}
+    >>> facts = pd.DataFrame([fact | {"object": "France", "distractors": ["Peru"]}])
     >>> frames = pd.DataFrame({"relation": ["P17"], "kind": ["fc"], "frame": [0],
     ...                        "template": ["[X] is in [Y]. True or False?"]})
-    >>> fact_check_probes(facts, frames)[["variant", "continuation", "correct"]].values.tolist()[:2]
+    >>> probes = fact_check_probes(facts, frames)
+    >>> probes[["variant", "continuation", "correct"]].values.tolist()[:2]
     [['fc0+pos', ' True', True], ['fc0+pos', ' False', False]]
     """
-    check_columns(
-        facts, ("fact", "relation", "subject", "object", "distractors"), "facts"
-    )
-    by_relation = _frames_of(facts, frames, "fc", n_frames)
+    columns = ("fact", "relation", "subject", "object", "distractors")
+    check_columns(facts, columns, "facts")
+    templates = _templates_by_relation(facts, frames, "fc", n_frames)
     rows = []
     for fact in facts.to_dict("records"):
-        head = (fact["fact"], fact["relation"])
-        for frame, template in by_relation[fact["relation"]]:
-            for context, index, word in _contexts(fact, ("right", "wrong")):
-                prompt = fill_template(template, fact["subject"], word)
-                variant = (
-                    f"fc{frame}+pos" if context == "right" else f"fc{frame}+neg{index}"
-                )
-                tail = ("fc", frame, context, index, fact["subject"], fact["object"])
-                for option, verdict in enumerate(VERDICTS):
-                    correct = (option == 0) == (context == "right")
-                    rows.append(
-                        (*head, variant, option, prompt, verdict, correct, *tail)
-                    )
+        for frame, template in templates[fact["relation"]]:
+            true = fill_template(template, fact["subject"], fact["object"])
+            rows += _statement_rows(fact, f"fc{frame}+pos", true, frame, "right", 0)
+            for index, word in enumerate(_distractors(fact)):
+                variant = f"fc{frame}+neg{index}"
+                false = fill_template(template, fact["subject"], word)
+                rows += _statement_rows(fact, variant, false, frame, "wrong", index)
     return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
+
+
+def _statement_rows(
+    fact: dict[str, Any],
+    variant: str,
+    statement: str,
+    frame: int,
+    context: str,
+    index: int,
+) -> list[dict[str, Any]]:
+    """Return the probes that judge one statement, a row a verdict."""
+    rows = []
+    true_option = 0 if context == "right" else 1
+    for option, verdict in enumerate(VERDICTS):
+        row = _question_row(
+            fact,
+            variant=variant,
+            prompt=statement,
+            kind="fc",
+            frame=frame,
+            context=context,
+            context_index=index,
+        )
+        row["option"] = option
+        row["continuation"] = verdict
+        row["correct"] = option == true_option
+        rows.append(row)
+    return rows
 
 
 def fill_template(template: str, subject: str, obj: str = "") -> str:
@@ -239,81 +297,114 @@ def fill_template(template: str, subject: str, obj: str = "") -> str:
     'the [Y] tower is in France.'
     """
     values = {"X": subject, "Y": obj}
-    return _SLOT.sub(lambda match: values[match.group(1)], template)
+
+    def value_of_slot(match: re.Match[str]) -> str:
+        return values[match[1]]
+
+    return _SLOT.sub(value_of_slot, template)
 
 
-def _with_context(word: str | None, prompt: str) -> str:
-    return prompt if word is None else f"{word}. {prompt}"
+def _question_after_context(word: str | None, question: str) -> str:
+    """Return a question, after one word if there is one."""
+    return question if word is None else f"{word}. {question}"
 
 
-def _contexts(
+def _contexts_of_fact(
     fact: dict[str, Any], kinds: Sequence[str]
 ) -> Iterator[tuple[str, int, str | None]]:
     """Yield the context's kind, its number and the word, in the order asked for."""
     for context in kinds:
         if context == "none":
             yield "none", -1, None
-        elif context == "right":
-            yield "right", 0, fact["object"]
+            continue
+        words: Sequence[str]
+        if context == "right":
+            words = [fact["object"]]
         elif context == "unrelated":
-            for index, word in enumerate(fact["unrelated"]):
-                yield "unrelated", index, word
+            words = fact["unrelated"]
         else:
-            distractors = fact.get("distractors")
-            if distractors is None or len(distractors) == 0:
-                raise UserError(
-                    f"Fact {fact['fact']} has no distractors, which wrong contexts and false "
-                    "statements are made from; add some or leave the fact out."
-                )
-            for index, word in enumerate(distractors):
-                yield "wrong", index, word
+            words = _distractors(fact)
+        for index, word in enumerate(words):
+            yield context, index, word
 
 
-def _answer_row(fact: dict[str, Any], variant: str, prompt: str, *asked: Any) -> tuple:
-    """Return the probe whose one continuation is the fact's object, in the order of COLUMNS."""
-    head = (
-        fact["fact"],
-        fact["relation"],
-        variant,
-        0,
-        prompt,
-        f" {fact['object']}",
-        True,
-    )
-    return (*head, *asked, fact["subject"], fact["object"])
+def _distractors(fact: dict[str, Any]) -> Sequence[str]:
+    """Return the wrong objects of a fact, of which it must have some."""
+    distractors = fact.get("distractors")
+    if distractors is None or len(distractors) == 0:
+        raise UserError(
+            f"Fact {fact['fact']} has no distractors, which wrong contexts and false "
+            "statements are made from; add some or leave the fact out."
+        )
+    return distractors
 
 
-def _frames_of(
+def _question_row(
+    fact: dict[str, Any],
+    *,
+    variant: str,
+    prompt: str,
+    kind: str,
+    frame: int,
+    context: str,
+    context_index: int,
+) -> dict[str, Any]:
+    """Return the probe whose one continuation is the fact's object, by column."""
+    return {
+        "item": fact["fact"],
+        "relation": fact["relation"],
+        "variant": variant,
+        "option": 0,
+        "prompt": prompt,
+        "continuation": f" {fact['object']}",
+        "correct": True,
+        "kind": kind,
+        "frame": frame,
+        "context": context,
+        "context_index": context_index,
+        "subject": fact["subject"],
+        "object": fact["object"],
+    }
+
+
+def _templates_by_relation(
     facts: pd.DataFrame, frames: pd.DataFrame, kind: str, n_frames: int | None
 ) -> dict[str, list[tuple[int, str]]]:
     """Return relation -> (frame, template) in order, the base frame first."""
     check_columns(frames, ("relation", "kind", "frame", "template"), "frames")
     if n_frames is not None and n_frames < 1:
         raise UserError(f"The number of frames must be at least 1, not {n_frames}.")
-    chosen = frames[
-        (frames["kind"] == kind) & frames["relation"].isin(facts["relation"])
-    ]
-    if missing := sorted(set(facts["relation"]) - set(chosen["relation"])):
+    asked_for = frames["relation"].isin(facts["relation"])
+    frames = frames[(frames["kind"] == kind) & asked_for]
+    missing = sorted(set(facts["relation"]) - set(frames["relation"]))
+    if missing:
         raise UserError(
             f'There are no frames of kind "{kind}" for {", ".join(missing)}; '
             "choose other relations or another kind, or add frames."
         )
-    found = {}
-    for relation, group in chosen.sort_values("frame", kind="stable").groupby(
-        "relation"
-    ):
-        rows = list(zip(group["frame"].astype(int), group["template"]))[:n_frames]
-        found[relation] = [(frame, _asked(template, kind)) for frame, template in rows]
-    return found
+    frames = frames.sort_values("frame", kind="stable")
+    templates = {}
+    for relation, group in frames.groupby("relation"):
+        rows = group.iloc[:n_frames]
+        numbers = rows["frame"].astype(int)
+        texts = [_open_template(template, kind) for template in rows["template"]]
+        templates[relation] = list(zip(numbers, texts, strict=True))
+    return templates
 
 
-def _asked(template: str, kind: str) -> str:
+def _open_template(template: str, kind: str) -> str:
     """Return a frame's template, of a cloze sentence the part before its object."""
-    asked = template.partition("[Y]")[0].rstrip() if kind == "wp" else template
-    needed = [("[X]", asked)] + [("[Y]", template)] * (kind != "qa")
-    if missing := [slot for slot, text in needed if slot not in text]:
+    asked = template
+    if kind == "wp":
+        asked = template.partition("[Y]")[0].rstrip()
+    missing = ""
+    if "[X]" not in asked:
+        missing = "[X]"
+    elif kind != "qa" and "[Y]" not in template:
+        missing = "[Y]"
+    if missing:
         raise UserError(
-            f'The frame "{template}" lacks {missing[0]}; '
+            f'The frame "{template}" lacks {missing}; '
             "a cloze frame needs [X] before [Y], a question [X], a statement both."
         )
     return asked

@@ -1,8 +1,8 @@
 """What a prompt is, read from its label: for answers of older runs, which have no more.
 
 ``variant`` is a label for people, and part of the key of a prompt. Answers saved before
-columns told what a prompt is are given these columns here, where they are read. No other
-code compares or splits a label.
+columns told what a prompt is are given these columns here, where they are read. No
+other code compares or splits a label.
 """
 
 import re
@@ -15,9 +15,26 @@ from helpers.prompts.shots import PROMPT_SETTINGS
 
 CONTEXT_OF_LABEL = {"frame": "none", "pos": "right", "neg": "wrong"}
 # What stands in a column that a label says nothing of.
-UNTOLD = {"kind": "", "frame": -1, "context": "", "context_index": -1}
-UNTOLD |= {"way": "", "template": 0, "examples": -1, "draw": -1, "separator": ""}
-UNTOLD |= {"setting": ""}
+UNTOLD = {
+    "kind": "",
+    "frame": -1,
+    "context": "",
+    "context_index": -1,
+    "way": "",
+    "template": 0,
+    "examples": -1,
+    "draw": -1,
+    "separator": "",
+    "setting": "",
+}
+# A fact behind a list, of which no more is known.
+LIST_WITHOUT_DETAILS = {
+    "way": "IC-LKE",
+    "template": 0,
+    "examples": -1,
+    "draw": -1,
+    "separator": "",
+}
 
 _MONITOR = re.compile(r"(right|frame|wrong|unrelated)(\d*)")
 _QUESTION = re.compile(r"(qa|wp)(\d+)(?:\+(right|wrong|unrelated)(\d*))?")
@@ -37,13 +54,16 @@ def add_columns(answers: pd.DataFrame) -> pd.DataFrame:
     if "variant" not in answers:
         return answers
     labels = answers["variant"].astype(str)
-    read = {label: columns_of_label(label) for label in labels.unique()}
-    names = dict.fromkeys(name for columns in read.values() for name in columns)
-    added = {}
-    for name in names:
-        if name not in answers:
-            values = {label: read[label].get(name, UNTOLD[name]) for label in read}
-            added[name] = labels.map(values)
+    columns_of_labels = {label: columns_of_label(label) for label in labels.unique()}
+    added: dict[str, pd.Series] = {}
+    for columns in columns_of_labels.values():
+        for name in columns:
+            if name not in answers and name not in added:
+                values = {
+                    label: known.get(name, UNTOLD[name])
+                    for label, known in columns_of_labels.items()
+                }
+                added[name] = labels.map(values)
     return answers.assign(**added)
 
 
@@ -62,41 +82,65 @@ def columns_of_label(label: str) -> dict[str, Any]:
 
 def _columns_of_question(label: str) -> dict[str, Any]:
     """Return kind, frame and context of a question or a statement."""
-    if match := _MONITOR.fullmatch(label):
+    match = _MONITOR.fullmatch(label)
+    if match:
         part, number = match.groups()
-        if (part == "right") == bool(number):
-            return {}
-        if part == "frame":
-            return _question("qa", int(number), part, "")
-        return _question("qa", 0, part, number)
-    if match := _QUESTION.fullmatch(label):
+        return _columns_of_monitor_prompt(part, number)
+    match = _QUESTION.fullmatch(label)
+    if match:
         kind, frame, part, number = match.groups()
-        return _question(kind, int(frame), part or "frame", number)
-    if match := _STATEMENT.fullmatch(label):
+        return _question_columns(kind, int(frame), part or "frame", number)
+    match = _STATEMENT.fullmatch(label)
+    if match:
         frame, part, number = match.groups()
-        return _question("fc", int(frame), part, number)
+        return _question_columns("fc", int(frame), part, number)
     return {}
 
 
-def _question(kind: str, frame: int, part: str, number: str | None) -> dict[str, Any]:
+def _columns_of_monitor_prompt(part: str, number: str) -> dict[str, Any]:
+    """Return the columns of a prompt of MONITOR; nothing if its number is amiss."""
+    has_number = number != ""
+    needs_number = part != "right"
+    if has_number != needs_number:
+        return {}
+    if part == "frame":
+        return _question_columns("qa", int(number), part, "")
+    return _question_columns("qa", 0, part, number)
+
+
+def _question_columns(
+    kind: str, frame: int, part: str, number: str | None
+) -> dict[str, Any]:
+    """Return the columns of a question, its context and the context's number."""
     context = CONTEXT_OF_LABEL.get(part, part)
-    index = {"none": -1, "right": 0}.get(context)
-    if index is None:
-        index = int(number or 0)
+    index = int(number or 0)
+    if context == "none":
+        index = -1
+    elif context == "right":
+        index = 0
     return {"kind": kind, "frame": frame, "context": context, "context_index": index}
 
 
 def _columns_of_list(label: str) -> dict[str, Any]:
     """Return how a fact was asked behind a list, or in a template."""
-    listed = {"way": "IC-LKE", "template": 0, "examples": -1, "draw": -1}
-    listed["separator"] = ""
-    if match := _LIST.fullmatch(label):
-        examples, draw = map(int, match.groups())
-        return listed | {"examples": examples, "draw": draw}
-    if match := _TEMPLATE.fullmatch(label):
+    columns = dict(LIST_WITHOUT_DETAILS)
+    match = _LIST.fullmatch(label)
+    if match:
+        examples, draw = match.groups()
+        columns["examples"] = int(examples)
+        columns["draw"] = int(draw)
+        return columns
+    match = _TEMPLATE.fullmatch(label)
+    if match:
         way, template = match.groups()
-        named = {"way": way, "template": int(template), "examples": 0, "draw": 0}
-        return listed | named
+        columns["way"] = way
+        columns["template"] = int(template)
+        columns["examples"] = 0
+        columns["draw"] = 0
+        return columns
     if label in SEPARATORS or _SEPARATOR.fullmatch(label):
-        return listed | {"separator": label}
-    return listed if label in ("ic", "IC-LKE") else {}
+        columns["separator"] = label
+        return columns
+    if label in ("ic", "IC-LKE"):
+        return columns
+    return {}

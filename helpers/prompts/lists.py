@@ -1,4 +1,4 @@
-"""Lists of facts that end with an open one: "Lyon France Turin Italy ... Bern", and its choices.
+"""Lists of facts that end with an open one: "Lyon France Turin Italy ... Bern".
 
 Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections
 2 to 4.
@@ -21,8 +21,8 @@ WAY = ("way", "template", "examples", "draw", "separator")
 LIST_COLUMNS = (*PROBE_COLUMNS, "subject", "object", "choice", *WAY)
 
 
-class Asked(NamedTuple):
-    """A prompt about a fact, what stands between it and a choice, and how it was made."""
+class FactPrompt(NamedTuple):
+    """A prompt about a fact, the space between it and a choice, and how it was made."""
 
     fact: Any  # a row of facts
     variant: str
@@ -36,59 +36,86 @@ class Asked(NamedTuple):
 
 
 def pair_template_and_separator(separator: str) -> tuple[str, str]:
-    """Return a list's pair template and what parts pairs, by a separator's name or own template."""
+    """Return a list's pair template and what parts pairs, by a separator.
+
+    This is a name of `SEPARATORS`, or a template of one's own.
+    """
     if separator in SEPARATORS:
         inner, between = SEPARATORS[separator]
         return f"[X]{inner}[Y]", between
     if re.fullmatch(r"[^\[]*\[X\][^\[]+\[Y\][^\[]*", separator, re.S):
         return separator, " "
     raise UserError(
-        f'There is no separator "{separator}": choose from {", ".join(SEPARATORS)}, or give a '
-        "template such as [X] is in [Y]."
+        f'There is no separator "{separator}": choose from {", ".join(SEPARATORS)}, '
+        "or give a template such as [X] is in [Y]."
     )
 
 
 def divide_into_examples_and_tests(
     facts: pd.DataFrame, n_pool: int = 100, seed: int = 0
 ) -> pd.DataFrame:
-    """Divide facts by relation into examples and tests (``role``) about other subjects."""
-    own = [s.strip().casefold() == o.strip().casefold() for s, o in _pairs(facts)]
-    kept = facts[~np.array(own, dtype=bool)]
+    """Divide facts by relation into examples and tests (``role``).
+
+    The subjects of examples are not those of tests. A published ``split`` decides;
+    without one, `n_pool` subjects of a relation, or half of them, give the examples.
+    """
+    pairs = zip(facts["subject"], facts["object"], strict=True)
+    own_object = [_normal_form(subject) == _normal_form(obj) for subject, obj in pairs]
+    facts = facts[~np.array(own_object, dtype=bool)]
     parts = []
-    for relation, rows in kept.groupby("relation", sort=False):
+    for relation, rows in facts.groupby("relation", sort=False):
         if rows["object"].nunique() < 2:
             raise UserError(
-                f"Relation {relation} has fewer than 2 different objects, so there is nothing to "
-                "choose from: leave it out."
+                f"Relation {relation} has fewer than 2 different objects, so there is "
+                "nothing to choose from: leave it out."
             )
         random = np.random.default_rng([seed, zlib.crc32(str(relation).encode())])
         rows = rows.iloc[random.permutation(len(rows))]
         if "split" in rows:  # a published one
-            examples = rows["split"] == "train"
-            seen = rows["subject"].isin(set(rows.loc[examples, "subject"]))
-            rows = rows[examples | ~seen]
-            examples = examples[rows.index]
+            rows = _without_tests_of_example_subjects(rows)
+            in_examples = rows["split"] == "train"
         else:
             subjects = rows["subject"].unique()
-            examples = rows["subject"].isin(subjects[: min(n_pool, len(subjects) // 2)])
-        if examples.all():
+            n_subjects = min(n_pool, len(subjects) // 2)
+            in_examples = rows["subject"].isin(subjects[:n_subjects])
+        n = int(in_examples.sum())
+        if n == len(rows):
             raise UserError(
                 f"Relation {relation} has nothing to test: take more of its facts."
             )
-        if (n := int(examples.sum())) < 2:
+        if n < 2:
+            examples = "1 example" if n == 1 else f"{n} examples"
             raise UserError(
-                f"Relation {relation} leaves {n} example{'s' * (n != 1)}, and a list needs at "
-                "least 2: take more of its facts, or leave it out."
+                f"Relation {relation} leaves {examples}, and a list needs at least 2: "
+                "take more of its facts, or leave it out."
             )
-        parts.append(rows.assign(role=np.where(examples, "example", "test")))
-    return pd.concat(parts, ignore_index=True) if parts else kept.assign(role="")
+        parts.append(rows.assign(role=np.where(in_examples, "example", "test")))
+    if not parts:
+        return facts.assign(role="")
+    return pd.concat(parts, ignore_index=True)
+
+
+def _normal_form(name: str) -> str:
+    """Return a name without spaces around it and differences of case."""
+    return name.strip().casefold()
+
+
+def _without_tests_of_example_subjects(facts: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the facts outside ``train`` whose subject has facts in it."""
+    in_train = facts["split"] == "train"
+    train_subjects = set(facts.loc[in_train, "subject"])
+    return facts[in_train | ~facts["subject"].isin(train_subjects)]
 
 
 def divisible_facts_and_notes(
     facts: pd.DataFrame, seed: int = 0
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Keep the relations that can be divided and offer a choice; a sentence on each other one."""
-    short, notes = [], []
+    """Keep the relations that can be divided and offer a choice.
+
+    A sentence on each of the others is returned, too.
+    """
+    left_out = []
+    notes = []
     for relation, rows in facts.groupby("relation", sort=False):
         try:
             if divide_into_examples_and_tests(rows, seed=seed).empty:
@@ -98,75 +125,84 @@ def divisible_facts_and_notes(
             if "choices" not in rows:
                 draw_choices(rows, rows, 2, seed)
         except UserError as error:
-            short.append(relation)
+            left_out.append(relation)
             notes.append(str(error))
-    if len(short) == facts["relation"].nunique():
+    if len(left_out) == facts["relation"].nunique():
         raise UserError(
             " ".join(notes) or "There are no facts to divide: name other relations."
         )
-    return facts[~facts["relation"].isin(short)], notes
+    return facts[~facts["relation"].isin(left_out)], notes
 
 
 def draw_examples(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
-    """Draw examples of each relation; those for a smaller `n` begin those for a larger one."""
+    """Draw examples of each relation; those for a smaller `n` begin the others."""
     if n < 1:
         raise UserError(f"A list needs at least 1 example, not {n}.")
-    drawn = []
+    places: list[int] = []
     for relation, rows in pool.groupby("relation", sort=False).indices.items():
         random = np.random.default_rng([seed, zlib.crc32(str(relation).encode()), 1])
-        drawn.extend(random.permutation(rows)[:n])
-    return pool.iloc[drawn].reset_index(drop=True)
+        places.extend(random.permutation(rows)[:n])
+    return pool.iloc[places].reset_index(drop=True)
 
 
 def draw_choices(
     tests: pd.DataFrame, facts: pd.DataFrame, n: int = 100, seed: int = 0
 ) -> dict[str, list[str]]:
-    """Draw up to `n` objects of a fact's relation, the wrong ones false of it, the true last."""
+    """Draw up to `n` objects of each fact's relation, the wrong ones first.
+
+    The wrong ones are false of the fact's subject, and the true one is the last. Where
+    the facts have ``choices`` of their own, the first of these are taken.
+    """
     if n < 2:
         raise UserError(f"A choice needs at least 2 objects, not {n}.")
     facts = facts[facts["relation"].isin(tests["relation"].unique())]
-    objects = {
-        r: sorted(set(group)) for r, group in facts.groupby("relation")["object"]
-    }
+    objects_by_relation = facts.groupby("relation")["object"]
+    objects = {name: sorted(set(group)) for name, group in objects_by_relation}
     true = facts.groupby(["relation", "subject"])["object"].agg(set).to_dict()
-    found = {}
+    options = {}
     for row in tests.itertuples():
         barred = true[row.relation, row.subject] | {row.subject, row.object}
-        given = getattr(row, "choices", None)
-        wrong = [
-            o
-            for o in (objects[row.relation] if given is None else given)
-            if o not in barred
-        ]
+        choices = getattr(row, "choices", None)
+        candidates = objects[row.relation] if choices is None else choices
+        wrong = [obj for obj in candidates if obj not in barred]
         wrong = list(dict.fromkeys(wrong))
         if not wrong:
             raise UserError(f"Fact {row.fact} has no wrong object to choose: add some.")
-        random = np.random.default_rng([seed, zlib.crc32(row.fact.encode())])
-        order = (
-            range(len(wrong)) if given is not None else random.permutation(len(wrong))
-        )
-        found[row.fact] = [*(wrong[i] for i in list(order)[: n - 1]), row.object]
-    return found
+        if choices is None:
+            random = np.random.default_rng([seed, zlib.crc32(row.fact.encode())])
+            order = random.permutation(len(wrong))
+            wrong = [wrong[place] for place in order]
+        options[row.fact] = [*wrong[: n - 1], row.object]
+    return options
 
 
 def example_list_text(examples: pd.DataFrame, separator: str = "space") -> str:
     """Write examples as a list, up to where the next subject would stand."""
     template, between = pair_template_and_separator(separator)
-    return "".join(fill_template(template, s, o) + between for s, o in _pairs(examples))
+    text = ""
+    for subject, obj in zip(examples["subject"], examples["object"], strict=True):
+        text += fill_template(template, subject, obj) + between
+    return text
 
 
 def open_pair_and_space(subject: str, separator: str) -> tuple[str, str]:
-    """Return a subject with what follows it, and what precedes an object: its leading space.
+    """Return a subject with what follows it, and the space that precedes an object.
 
-    >>> open_pair_and_space("Bern", "space"), open_pair_and_space("Bern", "colon and comma"), open_pair_and_space("Bern", "[X] is in [Y].")
-    (('Bern', ' '), ('Bern :', ' '), ('Bern is in', ' '))
+    >>> open_pair_and_space("Bern", "space")
+    ('Bern', ' ')
+    >>> open_pair_and_space("Bern", "colon and comma")
+    ('Bern :', ' ')
+    >>> open_pair_and_space("Bern", "[X] is in [Y].")
+    ('Bern is in', ' ')
     """
-    before = pair_template_and_separator(separator)[0].partition("[Y]")[0]
-    head = before.rstrip(" ")
-    return fill_template(head, subject), before[len(head) :]
+    template, _ = pair_template_and_separator(separator)
+    before_object, _, _ = template.partition("[Y]")
+    head = before_object.rstrip(" ")
+    space = before_object[len(head) :]
+    return fill_template(head, subject), space
 
 
-def ic_lke_probes(
+def ic_lke_probes(  # noqa: PLR0917 - chapters call it in one line, by position
     tests: pd.DataFrame,
     pool: pd.DataFrame,
     options: dict[str, list[str]],
@@ -176,40 +212,59 @@ def ic_lke_probes(
     variant: str = "ic",
     draw_number: int = 0,
 ) -> pd.DataFrame:
-    """Put each fact behind the one list of examples of its relation, with all its choices.
+    """Put each fact behind the one list of its relation, with all its choices.
 
     `draw_number` counts the lists that are drawn of one relation, `variant` is a label.
     """
     examples = draw_examples(pool, n_examples, seed)
-    heads = {
-        r: example_list_text(rows, separator)
-        for r, rows in examples.groupby("relation", sort=False)
-    }
-    if missing := sorted(set(tests["relation"]) - set(heads)):
+    heads = {}
+    for relation, rows in examples.groupby("relation", sort=False):
+        heads[relation] = example_list_text(rows, separator)
+    missing = sorted(set(tests["relation"]) - set(heads))
+    if missing:
         raise UserError(
             f"There is no example of {', '.join(missing)}: take more facts of it."
         )
-    asked = []
-    for row in tests.itertuples():
-        subject, space = open_pair_and_space(row.subject, separator)
-        prompt = heads[row.relation] + subject
-        listed = {"examples": n_examples, "draw": draw_number, "separator": separator}
-        asked.append(Asked(row, variant, prompt, space, **listed))
-    return probes_with_choices(asked, options)
+    prompts = []
+    for fact in tests.itertuples():
+        subject, space = open_pair_and_space(fact.subject, separator)
+        prompt = FactPrompt(
+            fact,
+            variant,
+            heads[fact.relation] + subject,
+            space,
+            examples=n_examples,
+            draw=draw_number,
+            separator=separator,
+        )
+        prompts.append(prompt)
+    return probes_with_choices(prompts, options)
 
 
 def probes_with_choices(
-    asked: Iterable[Asked], options: dict[str, list[str]]
+    prompts: Iterable[FactPrompt], options: dict[str, list[str]]
 ) -> pd.DataFrame:
     """Put all choices behind each prompt: one row a choice."""
     rows = []
-    for row, variant, prompt, space, *way in asked:
-        for option, choice in enumerate(options[row.fact]):
-            head = (row.fact, row.relation, variant, option, prompt, f"{space}{choice}")
-            tail = (choice == row.object, row.subject, row.object, choice)
-            rows.append((*head, *tail, *way))
+    for prompt in prompts:
+        fact = prompt.fact
+        for option, choice in enumerate(options[fact.fact]):
+            row = {
+                "item": fact.fact,
+                "relation": fact.relation,
+                "variant": prompt.variant,
+                "option": option,
+                "prompt": prompt.prompt,
+                "continuation": f"{prompt.space}{choice}",
+                "correct": choice == fact.object,
+                "subject": fact.subject,
+                "object": fact.object,
+                "choice": choice,
+                "way": prompt.way,
+                "template": prompt.template,
+                "examples": prompt.examples,
+                "draw": prompt.draw,
+                "separator": prompt.separator,
+            }
+            rows.append(row)
     return pd.DataFrame(rows, columns=list(LIST_COLUMNS))
-
-
-def _pairs(facts: pd.DataFrame) -> Iterable[tuple[str, str]]:
-    return zip(facts["subject"], facts["object"])

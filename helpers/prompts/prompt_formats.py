@@ -1,9 +1,8 @@
-"""The form in which a question reaches a model: bare, as in the papers, or one that it is used to.
+"""The form in which a question reaches a model: bare, as in the papers, or another.
 
-Sentences to complete and statements to judge stay as they are in ``qa_format_text`` and ``shots``.
+Sentences to complete and statements to judge stay as they are in ``qa`` and ``shots``.
 """
 
-from itertools import islice
 from zlib import crc32
 
 import pandas as pd
@@ -12,83 +11,88 @@ from helpers import UserError
 from helpers.metrics.matching import contains_words
 from helpers.prompts.frames import question_probes
 
-PROMPT_FORMATS = (
-    "bare",
-    "qa",
-    "shots",
-    "chat",
-)  # chat: models put their template around any prompt
+# With `chat`, models put their template around any prompt.
+PROMPT_FORMATS = ("bare", "qa", "shots", "chat")
 N_SHOTS = 5
-N_SPARE_DEMONSTRATIONS = (
-    40  # demonstrations to choose five from that do not touch the fact asked for
-)
+# To choose five from that do not touch the fact asked for.
+N_SPARE_DEMONSTRATIONS = 40
 
 
 def check_prompt_format(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
     """Return the name of a prompt format; `more` is what else a chapter accepts."""
     if name not in (*PROMPT_FORMATS, *more):
-        raise UserError(
-            f'prompt_format is one of {", ".join(PROMPT_FORMATS)} or auto, not "{name}".'
-        )
+        formats = ", ".join(PROMPT_FORMATS)
+        raise UserError(f'prompt_format is one of {formats} or auto, not "{name}".')
     return name
 
 
 def model_label(name: str, prompt_format: str) -> str:
-    """Return a model's name as tables show it: its last part, and a format but for bare."""
+    """Return a model's name in tables: its last part, and its format if not bare."""
     last = str(name).rstrip("/").rpartition("/")[2]
     return last if prompt_format == "bare" else f"{last} ({prompt_format})"
 
 
 def qa_format_text(question: str, answer: str = "") -> str:
     """Return a question with its answer, or up to where that would stand."""
-    given = f" {answer}\n\n" if answer else ""
-    return f"Question: {question}\nAnswer:{given}"
+    answer_line = f" {answer}\n\n" if answer else ""
+    return f"Question: {question}\nAnswer:{answer_line}"
 
 
 def wrap_questions(
     probes: pd.DataFrame, prompt_format: str, shots: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Put the questions of a table into a format; nothing but the column `prompt` changes."""
+    """Put the questions of a table into a format; only the column `prompt` changes.
+
+    `shots`, needed for that format, are as from :func:`draw_demonstrations`.
+    """
     check_prompt_format(prompt_format, ())
     if prompt_format in ("bare", "chat"):
         return probes
-    asked = probes["kind"] == "qa"
-    prompts = probes["prompt"].mask(
-        asked, [qa_format_text(prompt) for prompt in probes["prompt"]]
-    )
+    prompts = [qa_format_text(prompt) for prompt in probes["prompt"]]
     if prompt_format == "shots":
-        facts = list(zip(probes["subject"], probes["object"]))
-        told = list(shots[["question", "object", "subject"]].itertuples(index=False))
-        before = {}
-        for fact in dict.fromkeys(
-            facts
-        ):  # what names neither its subject nor its object
-            free = (
-                t
-                for t in told
-                if not any(contains_words(text, name) for text in t for name in fact)
-            )
-            before[fact] = "".join(
-                qa_format_text(*texts[:2]) for texts in islice(free, N_SHOTS)
-            )
-        given = [before[fact] + prompt for fact, prompt in zip(facts, prompts)]
-        prompts = prompts.mask(asked, given)
-    return probes.assign(prompt=prompts)
+        if shots is None:
+            raise ValueError('The format "shots" needs a table of shots.')
+        before = _shots_before_probes(probes, shots)
+        pairs = zip(before, prompts, strict=True)
+        prompts = [texts + prompt for texts, prompt in pairs]
+    is_question = probes["kind"] == "qa"
+    return probes.assign(prompt=probes["prompt"].mask(is_question, prompts))
+
+
+def _shots_before_probes(probes: pd.DataFrame, shots: pd.DataFrame) -> list[str]:
+    """Return the text of each probe's shots."""
+    text_of_fact: dict[tuple[str, str], str] = {}
+    texts = []
+    for fact in zip(probes["subject"], probes["object"], strict=True):
+        if fact not in text_of_fact:
+            text_of_fact[fact] = _shots_before_fact(fact, shots)
+        texts.append(text_of_fact[fact])
+    return texts
+
+
+def _shots_before_fact(fact: tuple[str, str], shots: pd.DataFrame) -> str:
+    """Return the first shots that name neither the fact's subject nor its object."""
+    texts: list[str] = []
+    for shot in shots[["question", "object", "subject"]].itertuples(index=False):
+        if any(contains_words(text, name) for text in shot for name in fact):
+            continue
+        texts.append(qa_format_text(shot.question, shot.object))
+        if len(texts) == N_SHOTS:
+            break
+    return "".join(texts)
 
 
 def draw_demonstrations(
     facts: pd.DataFrame, frames: pd.DataFrame, asked: pd.DataFrame, seed: int = 0
 ) -> pd.DataFrame:
     """Draw answered questions of many relations, first of facts that are not asked."""
-    known = facts[
-        facts["relation"].isin(frames.loc[frames["kind"] == "qa", "relation"])
-    ]
-    drawn = [crc32(f"shots {seed} {fact}".encode()) for fact in known["fact"]]
-    known = known.assign(asked=known["subject"].isin(asked["subject"]), drawn=drawn)
-    known = known.sort_values("drawn", kind="stable")
+    with_questions = frames.loc[frames["kind"] == "qa", "relation"]
+    known = facts[facts["relation"].isin(with_questions)]
+    order = [crc32(f"shots {seed} {fact}".encode()) for fact in known["fact"]]
+    known = known.assign(asked=known["subject"].isin(asked["subject"]), order=order)
+    known = known.sort_values("order", kind="stable")
     known["turn"] = known.groupby(["asked", "relation"]).cumcount()
-    known = known.sort_values(["asked", "turn", "drawn"], kind="stable").head(
-        N_SPARE_DEMONSTRATIONS
-    )
+    known = known.sort_values(["asked", "turn", "order"], kind="stable")
+    known = known.head(N_SPARE_DEMONSTRATIONS)
     known["question"] = question_probes(known, frames, n_frames=1)["prompt"].to_numpy()
     return known[["question", "subject", "object"]].reset_index(drop=True)

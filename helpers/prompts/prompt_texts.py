@@ -15,40 +15,63 @@ from helpers import UserError
 PROMPT_TEXTS = tomllib.loads(
     Path(__file__).with_name("texts.toml").read_text(encoding="utf-8")
 )
-INSTRUCTION, UNSURE_ANSWER = PROMPT_TEXTS["instruction"], PROMPT_TEXTS["unsure"]
+INSTRUCTION = PROMPT_TEXTS["instruction"]
+UNSURE_ANSWER = PROMPT_TEXTS["unsure"]
 # Name of a separator: what stands between subject and object, and between two pairs.
 SEPARATORS = {name: tuple(parts) for name, parts in PROMPT_TEXTS["separators"].items()}
 
 
 def shot_text(question: str, answer: str = "") -> str:
-    """Return a question as a prompt shows it, with its answer or up to where that would stand."""
-    given = f" {answer}\n" if answer else ""
-    return f"QUESTION: {question}\nANSWER:{given}"
+    """Return a question as a prompt shows it, with its answer or open for one."""
+    answer_line = f" {answer}\n" if answer else ""
+    return f"QUESTION: {question}\nANSWER:{answer_line}"
 
 
 def question_after_options(question: str, options: Sequence[str]) -> str:
-    """Return a question after its options in one sentence: "Peru, France or Chad? ..."."""
-    shown = (
-        ", ".join(options[:-1]) + f" or {options[-1]}"
-        if len(options) > 1
-        else options[0]
-    )
-    return f"{shown}? {question}"
+    """Return a question after its options: "Peru, France or Chad? Where is ...?"."""
+    *others, last = options
+    if not others:
+        return f"{last}? {question}"
+    return f"{', '.join(others)} or {last}? {question}"
 
 
 def question_above_options(question: str, options: Sequence[str]) -> str:
-    """Return a question with its options on a line below it, up to where the answer would stand."""
+    """Return a question with its options on a line below it, open for the answer."""
     return f"QUESTION: {question}\nOPTIONS: {'; '.join(options)}\nANSWER:"
 
 
 @dataclass(frozen=True)
 class QuestionStyle:
-    """How a question is put (`ask`), parts are joined, and a letter or a text is scored."""
+    """How a question is put, and whether letters or the options' texts are scored.
+
+    `ask` makes a text of a question and its options, `between` stands behind each
+    answered question, and `head` before them all.
+    """
 
     ask: Callable[[str, Sequence[str]], str]
     between: str = "\n"
     head: str = ""
     letters: bool = False
+
+
+def question_alone(question: str, options: Sequence[str]) -> str:
+    """Return a question as it is."""
+    return question
+
+
+def question_as_shot(question: str, options: Sequence[str]) -> str:
+    """Return a question as shots show it."""
+    return shot_text(question)
+
+
+def question_after_q(question: str, options: Sequence[str]) -> str:
+    """Return a question between "Q:" and "A:"."""
+    return f"Q: {question}\nA:"
+
+
+def claim_to_label(question: str, options: Sequence[str]) -> str:
+    """Return a claim, open for its label."""
+    return f"Claim: {question}\nLabel:"
 
 
 def question_with_lettered_options(question: str, options: Sequence[str]) -> str:
@@ -67,16 +90,12 @@ def option_letter(place: int) -> str:
 
 
 QUESTION_STYLES = {
-    "line": QuestionStyle(lambda question, options: question),
-    "shot": QuestionStyle(lambda question, options: shot_text(question)),
+    "line": QuestionStyle(question_alone),
+    "shot": QuestionStyle(question_as_shot),
     "options": QuestionStyle(question_above_options),
-    "text": QuestionStyle(lambda question, options: question, between="\n\n"),
-    "question": QuestionStyle(
-        lambda question, options: f"Q: {question}\nA:", between="\n\n"
-    ),
-    "claim": QuestionStyle(
-        lambda question, options: f"Claim: {question}\nLabel:", between="\n\n"
-    ),
+    "text": QuestionStyle(question_alone, between="\n\n"),
+    "question": QuestionStyle(question_after_q, between="\n\n"),
+    "claim": QuestionStyle(claim_to_label, between="\n\n"),
     "letters": QuestionStyle(
         question_with_lettered_options, between="\n\n", letters=True
     ),
@@ -101,9 +120,6 @@ def option_continuations(style: QuestionStyle, options: Sequence[str]) -> list[s
 def demonstration_text(
     style: QuestionStyle, question: str, options: Sequence[str], answer: int
 ) -> str:
-    """Return a question with its answer, as an example that stands before another question."""
-    return (
-        style.ask(question, options)
-        + option_continuations(style, options)[answer]
-        + style.between
-    )
+    """Return a question with its answer, to stand before another question."""
+    continuations = option_continuations(style, options)
+    return style.ask(question, options) + continuations[answer] + style.between

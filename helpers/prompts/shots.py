@@ -1,4 +1,4 @@
-"""Questions with an instruction and with shots: the three prompt settings of Zheng et al. 2024.
+"""Questions with an instruction and shots: the prompt settings of Zheng et al. 2024.
 
 zero-shot, four-shot (the nearest of a repository about seen knowledge) and four-two
 (two of these, two about unseen knowledge that are answered "unsure"); their Table 6 and
@@ -6,6 +6,7 @@ Appendix D.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pandas as pd
 from helpers import UserError, reraise_as_user_error
 from helpers.prompts.prompt_texts import INSTRUCTION, UNSURE_ANSWER, shot_text
 
+# Numbers of shots about seen and about unseen knowledge.
 PROMPT_SETTINGS = {"zero-shot": (0, 0), "four-shot": (4, 0), "four-two": (2, 2)}
 DEFAULT_RETRIEVER = "tf-idf"
 
@@ -28,36 +30,61 @@ def shot_prompts(
     check_prompt_settings([setting])
     if not len(questions):
         raise UserError("There are no questions to ask; give at least one.")
-    prompts = [INSTRUCTION] * len(questions)
     asked = list(questions["question"])
-    for shots, n, known in zip(
-        (seen_shots, unseen_shots), PROMPT_SETTINGS[setting], (True, False)
-    ):
-        if n:
-            for text, answers in zip(shots["question"], shots["answers"]):
-                if known and not len(answers):
-                    raise UserError(
-                        f'The shot "{text}" has no answer; add one or leave it out.'
-                    )
-            said = [
-                answers[0] if known else UNSURE_ANSWER for answers in shots["answers"]
-            ]
-            texts = list(map(shot_text, shots["question"], said))
-            near = indices_of_nearest_texts(
-                asked, list(shots["question"]), n, retriever
-            )
-            prompts = [
-                p + "".join(texts[i] for i in row) for p, row in zip(prompts, near)
-            ]
-    prompts = [prompt + shot_text(question) for prompt, question in zip(prompts, asked)]
+    n_seen, n_unseen = PROMPT_SETTINGS[setting]
+    prompts = [INSTRUCTION] * len(asked)
+    if n_seen:
+        answers = _first_answers(seen_shots)
+        shots = _nearest_shots(asked, seen_shots, answers, n_seen, retriever)
+        prompts = _joined(prompts, shots)
+    if n_unseen:
+        answers = [UNSURE_ANSWER] * len(unseen_shots)
+        shots = _nearest_shots(asked, unseen_shots, answers, n_unseen, retriever)
+        prompts = _joined(prompts, shots)
+    prompts = _joined(prompts, [shot_text(question) for question in asked])
     return questions.assign(variant=setting, setting=setting, prompt=prompts)
 
 
+def _joined(beginnings: Sequence[str], ends: Sequence[str]) -> list[str]:
+    """Return texts put together one by one."""
+    return [begin + end for begin, end in zip(beginnings, ends, strict=True)]
+
+
+def _first_answers(shots: pd.DataFrame) -> list[str]:
+    """Return the first accepted answer of each shot; each must have one."""
+    for text, answers in zip(shots["question"], shots["answers"], strict=True):
+        if not len(answers):
+            raise UserError(
+                f'The shot "{text}" has no answer; add one or leave it out.'
+            )
+    return [answers[0] for answers in shots["answers"]]
+
+
+def _nearest_shots(
+    asked: Sequence[str],
+    shots: pd.DataFrame,
+    answers: Sequence[str],
+    n: int,
+    retriever: str,
+) -> list[str]:
+    """Return for each question the text of its `n` nearest shots with their answers."""
+    repository = list(shots["question"])
+    nearest = indices_of_nearest_texts(asked, repository, n, retriever)
+    pairs = zip(repository, answers, strict=True)
+    texts = [shot_text(question, answer) for question, answer in pairs]
+    blocks = []
+    for places in nearest:
+        blocks.append("".join(texts[place] for place in places))
+    return blocks
+
+
 def check_prompt_settings(settings: Sequence[str]) -> list[str]:
-    """Return prompt settings without repetitions, or say which is none of ``PROMPT_SETTINGS``."""
-    if odd := [name for name in settings if name not in PROMPT_SETTINGS]:
+    """Return prompt settings without repetitions, or refuse one that there is not."""
+    unknown = [name for name in settings if name not in PROMPT_SETTINGS]
+    if unknown:
         raise UserError(
-            f'A prompt setting is one of {", ".join(PROMPT_SETTINGS)}; "{odd[0]}" is none.'
+            f"A prompt setting is one of {', '.join(PROMPT_SETTINGS)}; "
+            f'"{unknown[0]}" is none.'
         )
     return list(dict.fromkeys(settings))
 
@@ -68,42 +95,55 @@ def indices_of_nearest_texts(
     n: int,
     retriever: str = DEFAULT_RETRIEVER,
 ) -> np.ndarray:
-    """Find the texts that are nearest to each question, the question itself aside."""
-    if len(set(repository)) <= n:
+    """Find the texts that are nearest to each question, the question itself aside.
+
+    Returns
+    -------
+    ndarray of shape (n_asked, n)
+        Places in the repository, the nearest first.
+    """
+    n_different = len(set(repository))
+    if n_different <= n:
         raise UserError(
-            f"The repository of shots holds {len(set(repository))} questions, too few to find "
+            f"The repository of shots holds {n_different} questions, too few to find "
             f"{n} beside the one asked; give more, or ask without shots."
         )
-    embed = _tf_idf if retriever == DEFAULT_RETRIEVER else _sentences
-    similarity = embed(asked, repository, retriever)
+    if retriever == DEFAULT_RETRIEVER:
+        similarity = _tf_idf_similarity(asked, repository)
+    else:
+        similarity = _embedding_similarity(asked, repository, retriever)
     same = np.array([[question == text for text in repository] for question in asked])
-    return np.argsort(np.where(same, 2.0, -similarity), axis=1, kind="stable")[:, :n]
+    distance = np.where(same, 2.0, -similarity)  # beyond all others
+    return np.argsort(distance, axis=1, kind="stable")[:, :n]
 
 
-def _tf_idf(asked: Sequence[str], repository: Sequence[str], _: str) -> np.ndarray:
+def _tf_idf_similarity(asked: Sequence[str], repository: Sequence[str]) -> np.ndarray:
+    """Return the cosine of each question with each text, shape (n_asked, n_texts)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectors = TfidfVectorizer().fit(repository)
-    return np.asarray(
-        (vectors.transform(asked) @ vectors.transform(repository).T).toarray()
-    )
+    cosine = vectors.transform(asked) @ vectors.transform(repository).T
+    return np.asarray(cosine.toarray())
 
 
-def _sentences(
+def _embedding_similarity(
     asked: Sequence[str], repository: Sequence[str], name: str
 ) -> np.ndarray:
+    """Return the same cosines, of embeddings by a sentence-transformers model."""
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise UserError(
-            f'To find shots with "{name}" the package sentence-transformers is needed: install it '
-            f'(pip install sentence-transformers), or take "{DEFAULT_RETRIEVER}".'
+            f'To find shots with "{name}" the package sentence-transformers is needed: '
+            "install it (pip install sentence-transformers), or take "
+            f'"{DEFAULT_RETRIEVER}".'
         ) from None
     missing = f'The sentence-transformers model "{name}" cannot be loaded'
     remedy = f'check its name or path, or take "{DEFAULT_RETRIEVER}"'
     with reraise_as_user_error(missing, remedy, OSError, ValueError):
-        safe = {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
-        model = SentenceTransformer(name, **safe)
-    how = {"normalize_embeddings": True, "show_progress_bar": False}
-    first, second = (model.encode(list(texts), **how) for texts in (asked, repository))
-    return np.asarray(first @ second.T, dtype=float)
+        model = SentenceTransformer(
+            name, trust_remote_code=False, model_kwargs={"use_safetensors": True}
+        )
+    encode = partial(model.encode, normalize_embeddings=True, show_progress_bar=False)
+    cosine = encode(list(asked)) @ encode(list(repository)).T
+    return np.asarray(cosine, dtype=float)

@@ -4,7 +4,6 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +24,9 @@ COMMON_RUN_SETTINGS = {
     "dtype": "",
     "trust_remote_code": False,
     "n_panel": 0,
+    "seed": 0,
+    "n_bootstrap": 1000,
 }
-COMMON_RUN_SETTINGS |= {"seed": 0, "n_bootstrap": 1000}
 
 
 class MeasuredRun(NamedTuple):
@@ -50,94 +50,123 @@ def measure_model(
     settings: Mapping[str, Any] | None = None,
     folder: str | Path = MEASURED_FOLDER,
 ) -> Iterator[MeasuredRun]:
-    """Measure a model by one study after another, and save a run of each; none stops another."""
+    """Measure a model by one study after another, and save a run of each.
+
+    Parameters
+    ----------
+    model : str
+        As for `helpers.models.load`.
+    names : sequence of str
+        Studies; by default all.
+    settings : mapping, optional
+        Those of a run (:func:`default_run_settings`); each study takes its own.
+    folder : str or Path
+        The runs go to its folders of the model and the study.
+
+    Yields
+    ------
+    MeasuredRun
+        As soon as it is saved. A study that fails stops no other.
+
+    Raises
+    ------
+    UserError
+        For a study or a setting that there is not, before a model is loaded; in the
+        end, if studies failed.
+    """
     settings = dict(settings or {})
     defaults = {name: default_run_settings(name) for name in names or STUDIES}
-    for name in settings:
-        if not any(name in own for own in defaults.values()):
-            every = sorted(set().union(*defaults.values()))
-            raise UserError(f"No study takes {name}: they take {', '.join(every)}.")
-    loading = {
-        name: settings.get(name, COMMON_RUN_SETTINGS[name])
-        for name in ("device", "dtype", "trust_remote_code")
-    }
-    lm = models.load(model, **loading | {"device": loading["device"] or None})
-    if lm.at_hand:
-        number = str(lm.dtype).removeprefix("torch.")
-        print(
-            f"{lm.name} runs on {lm.device} in {lm.quantization or number}.",
-            file=sys.stderr,
-        )
-    failed = []
-    for name, own in defaults.items():
-        own |= {key: value for key, value in settings.items() if key in own}
+    _check_names(settings, defaults)
+    lm = _model_for_settings(model, settings)
+    failures = []
+    for name, run_settings in defaults.items():
+        for setting, value in settings.items():
+            if setting in run_settings:
+                run_settings[setting] = value
         place = Path(folder) / lm.slug / name
         try:
             with store.lock_folder(place):
-                _tell_replaced(place, own)
-                measured = measure_by_study(name, lm, own, place)
+                _tell_replaced_run(place, run_settings)
+                measured_run = measure_by_study(name, lm, run_settings, place)
         except UserError as error:
-            failed.append(f"{name}: {error}")
+            failures.append(f"{name}: {error}")
         else:
-            yield measured
-    if failed:
-        raise UserError(" ".join(failed))
+            yield measured_run
+    if failures:
+        raise UserError(" ".join(failures))
 
 
-def _tell_replaced(place: Path, settings: Mapping[str, Any]) -> None:
-    """Say that a run with other settings gives way to the one that begins, if one is there."""
+def _check_names(
+    settings: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Refuse a setting that none of the studies takes."""
+    known: set[str] = set().union(*defaults.values())
+    for name in settings:
+        if name not in known:
+            names = ", ".join(sorted(known))
+            raise UserError(f"No study takes {name}: they take {names}.")
+
+
+def _model_for_settings(name: str, settings: Mapping[str, Any]) -> LanguageModel:
+    """Load the model as settings of a run say, and say where it runs."""
+    complete: dict[str, Any] = {**COMMON_RUN_SETTINGS, **settings}
+    lm = models.load(
+        name,
+        device=complete["device"] or None,
+        dtype=complete["dtype"],
+        trust_remote_code=complete["trust_remote_code"],
+    )
+    if isinstance(lm, models.Local):
+        number_format = lm.quantization or lm.number_format
+        print(f"{lm.name} runs on {lm.device} in {number_format}.", file=sys.stderr)
+    return lm
+
+
+def _tell_replaced_run(place: Path, settings: Mapping[str, Any]) -> None:
+    """Say that a run with other settings, if one is there, gives way to a new one."""
     with contextlib.suppress(UserError):
         before = store.load_manifest(place)["parameters"]
-        text = partial(json.dumps, default=str)  # a tuple comes back as a list
-        other = [
-            name
-            for name in settings
-            if name in before and text(before[name]) != text(settings[name])
-        ]
-        if other:
+        changed = []
+        for name in settings:
+            # As texts: a tuple comes back as a list.
+            if name in before and _json(before[name]) != _json(settings[name]):
+                changed.append(name)
+        if changed:
             print(
-                f"{place}: the run with another {', '.join(other)} is replaced.",
+                f"{place}: the run with another {', '.join(changed)} is replaced.",
                 file=sys.stderr,
             )
+
+
+def _json(value: object) -> str:
+    """Return a setting as a manifest holds it."""
+    return json.dumps(value, default=str)
 
 
 def measure_by_study(
     name: str, lm: LanguageModel, settings: Mapping[str, Any], folder: Path
 ) -> MeasuredRun:
-    """Measure a loaded model by one study, with all that :func:`default_run_settings` names, and save it."""
+    """Measure a loaded model by one study, and save the run.
+
+    `settings` are all that :func:`default_run_settings` names.
+    """
     study = STUDIES[name]
     member(study, "check")(settings)
-    run = runs.start(name, settings | {"model": lm.name}, folder)
-    wanted = settings["prompt_format"]
-    if getattr(study, "WRAPPED", False):
-        few = datasets.load(
-            settings["dataset"], n=settings["n_facts"] or None, seed=settings["seed"]
-        )
-        asked = (
-            settings["dataset"],
-            few,
-            settings["seed"],
-            settings["match"],
-            run.cache,
-        )
-        lm = format_choice.choose_prompt_format(lm, wanted, *asked).lm
-    else:
-        lm = format_choice.model_with_bare_or_chat_format(lm, wanted)
-    asked_with = settings | {"cache": run.cache}
-    chosen: dict[str, Any] = {}
+    run = runs.start(name, {**settings, "model": lm.name}, folder)
+    lm = _model_in_format(study, lm, settings, run.cache)
+    settings_to_ask = {**settings, "cache": run.cache}
+    choose = member(study, "settings_chosen_on_model")
     with probing.work_counter(lm) as work:
-        if hasattr(study, "choose"):
-            chosen = study.choose(lm, **settings_for_function(study.choose, asked_with))
-        answers = study.ask(lm, **settings_for_function(study.ask, asked_with | chosen))
+        chosen = choose(lm, **settings_for_function(choose, settings_to_ask))
+        settings_to_ask |= chosen
+        answers = study.ask(lm, **settings_for_function(study.ask, settings_to_ask))
     facts = study.facts(answers, **settings_for_function(study.facts, settings))
     summary = study.summary(
         facts, n_resamples=settings["n_bootstrap"], seed=settings["seed"]
     )
-    level = summary["relation"].eq("all").map({True: "run", False: "relation"})
-    if hasattr(study, "source"):
-        source = study.source(settings, lm.name)
-    else:
-        source = datasets.source_record(settings["dataset"])
+    is_whole = summary["relation"] == "all"
+    level = is_whole.map({True: "run", False: "relation"})
+    source = member(study, "source")(settings, lm.name)
     panel = panel_asking.ask_panel(run, lm, chosen) if "dataset" in settings else None
     runs.save(
         run,
@@ -153,3 +182,25 @@ def measure_by_study(
         },
     )
     return MeasuredRun(name, run.folder, summary)
+
+
+def _model_in_format(
+    study: studies.Study, lm: LanguageModel, settings: Mapping[str, Any], cache: Path
+) -> LanguageModel:
+    """Return the model with the prompt format that is wanted, or that suits it best."""
+    wanted = settings["prompt_format"]
+    if not member(study, "WRAPPED"):
+        return format_choice.model_with_bare_or_chat_format(lm, wanted)
+    dataset = settings["dataset"]
+    seed = settings["seed"]
+    facts = datasets.load(dataset, n=settings["n_facts"] or None, seed=seed)
+    choice = format_choice.choose_prompt_format(
+        lm,
+        wanted,
+        dataset,
+        facts,
+        seed,
+        rule=settings["match"],
+        cache=cache,
+    )
+    return choice.lm

@@ -28,12 +28,24 @@ _ABOVE = Path(__file__).resolve().parents[2]
 # works.
 PROJECT_FOLDER = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
 RUNS_FOLDER = PROJECT_FOLDER / "runs"
-OPEN_SETTINGS = (
-    "focus",
-    "separator",
-)  # settings that a run may choose itself: in its manifest
+# Settings that a run may choose itself: they are in its manifest.
+OPEN_SETTINGS = ("focus", "separator")
 OTHER_FOLDER_REMEDY = "free the folder, or give another with run_dir or --runs"
 SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
+SAVE_REMEDY = "make room or give the folder free, then run again; finished work is kept"
+LEFT_BY_EARLIER_RUN = ("run.json", "notebook.ipynb", "findings.json")
+TABLE_COLUMNS = (
+    "model",
+    "chapter",
+    "folder",
+    "dataset",
+    "seed",
+    "finished",
+    "seconds",
+    "device",
+    "parameters",
+    "manifest",
+)
 
 
 @dataclass(frozen=True)
@@ -50,10 +62,10 @@ class Run:
 def parameters(names: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a notebook, as the first thing that its set-up does.
 
-    They are the names in lower case that hold a number, a text, a yes or no, or a list of
-    such, and so what the parameters cell has assigned, and papermill after it. Where the
-    set-up is executed again, the parameters are those of the first time, with the values
-    that they have now: cells in between have assigned names of their own.
+    They are the names in lower case that hold a number, a text, a yes or no, or a list
+    of such, and so what the parameters cell has assigned, and papermill after it. Where
+    the set-up is executed again, the parameters are those of the first time, with the
+    values that they have now: cells in between have assigned names of their own.
 
     Parameters
     ----------
@@ -67,19 +79,18 @@ def parameters(names: Mapping[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> cell = {"model": "atlas-s", "n_facts": 5, "relations": [], "_": "shown", "In": []}
+    >>> cell = {"model": "atlas-s", "n_facts": 5, "relations": [], "_": "a", "In": []}
     >>> parameters(cell)
     {'model': 'atlas-s', 'n_facts': 5, 'relations': []}
     """
     if "settings" in names:
         return {name: names[name] for name in names["settings"]}
-    return {
-        name: value
-        for name, value in names.items()
-        if isinstance(value, bool | int | float | str | list)
-        and name.islower()
-        and not name.startswith("_")
-    }
+    settings = {}
+    for name, value in names.items():
+        assigned = name.islower() and not name.startswith("_")
+        if assigned and isinstance(value, bool | int | float | str | list):
+            settings[name] = value
+    return settings
 
 
 def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> Run:
@@ -107,21 +118,35 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     UserError
         If the folder cannot be made or written to.
     """
-    of = model_slug(parameters["model"]) if "model" in parameters else SYNTHESIS
-    path = Path(folder) if folder else RUNS_FOLDER / of / chapter
+    asks_a_model = "model" in parameters
+    if folder:
+        path = Path(folder)
+    elif asks_a_model:
+        path = RUNS_FOLDER / model_slug(parameters["model"]) / chapter
+    else:
+        path = RUNS_FOLDER / SYNTHESIS / chapter
     cache = path.parent / "cache"
-    for needed in (path, cache) if "model" in parameters else (path,):
-        probe = needed / f".write-{os.getpid()}.tmp"
-        with reraise_failed_write(needed, OTHER_FOLDER_REMEDY):
-            needed.mkdir(parents=True, exist_ok=True)
-            probe.touch()
-            probe.unlink()
+    _make_writable_folder(path)
+    if asks_a_model:
+        _make_writable_folder(cache)
     return Run(chapter, dict(parameters), path, cache, time.monotonic())
+
+
+def _make_writable_folder(path: Path) -> None:
+    """Make a folder, and refuse one that cannot be written to."""
+    probe = path / f".write-{os.getpid()}.tmp"
+    with reraise_failed_write(path, OTHER_FOLDER_REMEDY):
+        path.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
 
 
 @contextlib.contextmanager
 def lock_folder(folder: Path, what: str = "run") -> Iterator[None]:
-    """Hold a folder, made where it is missing, for one command; a lock ends with its process."""
+    """Hold a folder, made where it is missing, for one command.
+
+    A lock ends with its process at the latest.
+    """
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock", timeout=0)
@@ -131,7 +156,8 @@ def lock_folder(folder: Path, what: str = "run") -> Iterator[None]:
             lock.acquire()
         except Timeout as error:
             raise UserError(
-                f"Another {what} is at work in {folder}: wait for it or end it, then run again."
+                f"Another {what} is at work in {folder}: wait for it or end it, then "
+                "run again."
             ) from error
     try:
         yield
@@ -149,7 +175,9 @@ def save(
     read: pd.DataFrame | None = None,
     extra: dict[str, Any] | None = None,
 ) -> Path:
-    """Write a run's tables and, last of all, its manifest; each file whole or not at all.
+    """Write a run's tables and, last of all, its manifest.
+
+    Each file is written whole or not at all.
 
     Parameters
     ----------
@@ -159,8 +187,8 @@ def save(
         What was computed, and what the model said; a run without answers is a
         synthesis.
     model, dataset : dict
-        As ``helpers.models.describe_model`` and ``helpers.datasets.source_record`` return them, if
-        any.
+        As ``helpers.models.describe_model`` and ``helpers.datasets.source_record``
+        return them, if any.
     read : DataFrame, optional
         The runs that a synthesis was made from, rows of ``load``; the manifest tells
         each one's folder, model, chapter, data set, seed, end, and the SHA-256 of its
@@ -178,39 +206,34 @@ def save(
     UserError
         If a file cannot be written, or a run that was read has lost its metrics.
     """
-    told = {"chapter": run.chapter, "parameters": run.parameters}
-    told["seed"] = run.parameters.get("seed")
-    told |= environment.describe_circumstances(
-        run.started, str((model or {}).get("device", ""))
-    )
-    tables = {"answers.parquet": answers, "metrics.parquet": metrics}
-    if answers is None:
-        del tables["answers.parquet"]
-        rows = [] if read is None else [_origin(row) for row in read.itertuples()]
-        told |= {"kind": SYNTHESIS, "read": rows}
-    else:
-        told |= {"model": model, "dataset": dataset}
-    told |= extra or {}
-    text = (
-        json.dumps(told, indent=2, ensure_ascii=False, default=environment.json_value)
-        + "\n"
-    )
-    parts = {
-        name: run.folder / f".{name}.{os.getpid()}.tmp"
-        for name in (*tables, "run.json")
+    device = "" if model is None else str(model.get("device", ""))
+    manifest = {
+        "chapter": run.chapter,
+        "parameters": run.parameters,
+        "seed": run.parameters.get("seed"),
     }
-    remedy = "make room or give the folder free, then run again; finished work is kept"
+    manifest |= environment.describe_circumstances(run.started, device)
+    if answers is None:
+        tables = {"metrics.parquet": metrics}
+        origins = [] if read is None else [_origin(row) for row in read.itertuples()]
+        manifest |= {"kind": SYNTHESIS, "read": origins}
+    else:
+        tables = {"answers.parquet": answers, "metrics.parquet": metrics}
+        manifest |= {"model": model, "dataset": dataset}
+    manifest |= extra or {}
+    text = json.dumps(
+        manifest, indent=2, ensure_ascii=False, default=environment.json_value
+    )
+    parts = {}
+    for name in (*tables, "run.json"):
+        parts[name] = run.folder / f".{name}.{os.getpid()}.tmp"
     for name, table in tables.items():
-        with reraise_failed_write(run.folder / name, remedy, *parts.values()):
+        with reraise_failed_write(run.folder / name, SAVE_REMEDY, *parts.values()):
             table.to_parquet(parts[name], index=False, write_page_checksum=True)
-    with reraise_failed_write(run.folder / "run.json", remedy, *parts.values()):
-        parts["run.json"].write_text(text, encoding="utf-8")
-        for old in (
-            "run.json",
-            "notebook.ipynb",
-            "findings.json",
-        ):  # what an earlier run left
-            (run.folder / old).unlink(missing_ok=True)
+    with reraise_failed_write(run.folder / "run.json", SAVE_REMEDY, *parts.values()):
+        parts["run.json"].write_text(f"{text}\n", encoding="utf-8")
+        for name in LEFT_BY_EARLIER_RUN:
+            (run.folder / name).unlink(missing_ok=True)
         for name, part in parts.items():
             part.replace(run.folder / name)
     return run.folder
@@ -228,73 +251,72 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
     -------
     DataFrame
         ``model``, ``chapter``, ``folder``, ``dataset``, ``seed``, ``finished`` (UTC),
-        ``seconds``, ``device``, and the dicts ``parameters`` and ``load_manifest`` (the
+        ``seconds``, ``device``, and the dicts ``parameters`` and ``manifest`` (the
         whole of ``run.json``). A ``run.json`` that cannot be read is left out with a
         warning.
     """
-    rows, kept = [], ("chapter", "seed", "finished", "seconds", "device", "parameters")
+    rows = []
     for path in sorted(Path(folder or RUNS_FOLDER).glob("*/*/run.json")):
         try:
-            manifest = _told(path)
-            with files.reraise_as_malformed_file(path):
-                if manifest.get("kind") != SYNTHESIS:
-                    row = {key: manifest[key] for key in kept}
-                    row |= {
-                        key: str(manifest[key]["name"]) for key in ("model", "dataset")
-                    }
-                    row |= {"finished": str(row["finished"]), "folder": path.parent}
-                    rows.append(row | {"manifest": manifest})
+            manifest = _parsed_manifest(path)
+            if manifest.get("kind") != SYNTHESIS:
+                rows.append(_row_of_run(manifest, path))
         except UserError as error:
             warnings.warn(f"{path} is left out: {error}", stacklevel=2)
-    columns = [
-        "model",
-        "chapter",
-        "folder",
-        "dataset",
-        "seed",
-        "finished",
-        "seconds",
-        "device",
-    ]
-    table = pd.DataFrame(rows, columns=[*columns, "parameters", "manifest"])
+    table = pd.DataFrame(rows, columns=list(TABLE_COLUMNS))
     return table.sort_values(["finished", "folder"], ignore_index=True)
 
 
+def _row_of_run(manifest: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return what the table of runs holds of one, whose manifest is at the path."""
+    with files.reraise_as_malformed_file(path):
+        return {
+            "chapter": manifest["chapter"],
+            "seed": manifest["seed"],
+            "finished": str(manifest["finished"]),
+            "seconds": manifest["seconds"],
+            "device": manifest["device"],
+            "parameters": manifest["parameters"],
+            "model": str(manifest["model"]["name"]),
+            "dataset": str(manifest["dataset"]["name"]),
+            "folder": path.parent,
+            "manifest": manifest,
+        }
+
+
 def load_answers(folder: str | Path) -> pd.DataFrame:
-    """Return the answers table of the run in ``folder``; a ``UserError`` says if it has none.
+    """Return the answers table of the run in ``folder``, which must have one.
 
     Answers of older runs are given the columns that tell what a prompt is.
     """
-    return labels.add_columns(_read(Path(folder) / "answers.parquet"))
+    return labels.add_columns(_saved_table(Path(folder) / "answers.parquet"))
 
 
 def load_metrics(folder: str | Path) -> pd.DataFrame:
-    """Return the metrics table of the run in ``folder``; a ``UserError`` says if it has none."""
-    return _read(Path(folder) / "metrics.parquet")
+    """Return the metrics table of the run in ``folder``, which must have one."""
+    return _saved_table(Path(folder) / "metrics.parquet")
 
 
 def load_manifest(folder: str | Path) -> dict[str, Any]:
-    """Return the manifest of the run in ``folder``; a ``UserError`` says if it has none."""
-    return _told(_there(Path(folder) / "run.json"))
+    """Return the manifest of the run in ``folder``, which must have one."""
+    return _parsed_manifest(_path_of_existing_file(Path(folder) / "run.json"))
 
 
 def settings_of_run(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run, those that it left open as they came out."""
-    came_out = {name: manifest[name] for name in OPEN_SETTINGS if name in manifest}
-    return manifest["parameters"] | came_out
+    chosen = {name: manifest[name] for name in OPEN_SETTINGS if name in manifest}
+    return manifest["parameters"] | chosen
 
 
 def path_from_project(path: Path) -> str:
     """Return a path as people read it: from the project's top if it is inside."""
-    return str(
-        path.relative_to(PROJECT_FOLDER)
-        if path.is_relative_to(PROJECT_FOLDER)
-        else path
-    )
+    if path.is_relative_to(PROJECT_FOLDER):
+        path = path.relative_to(PROJECT_FOLDER)
+    return str(path)
 
 
-def _told(path: Path) -> dict[str, Any]:
-    """Return what a manifest says."""
+def _parsed_manifest(path: Path) -> dict[str, Any]:
+    """Return what the manifest at a path holds."""
     try:
         with files.reraise_as_malformed_file(path.name):
             return dict(files.parse_json(files.read_text(path), path.name))
@@ -304,18 +326,22 @@ def _told(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _origin(found: Any) -> dict[str, Any]:
+def _origin(run: Any) -> dict[str, Any]:  # pandas' rows have no types
     """Return what a synthesis keeps of a run that it read: a row of ``load``."""
-    table = _there(found.folder / "metrics.parquet")
-    kept = ("model", "chapter", "dataset", "seed", "finished")
-    return {name: getattr(found, name) for name in kept} | {
-        "folder": os.path.relpath(found.folder, PROJECT_FOLDER),
-        "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
+    metrics = _path_of_existing_file(run.folder / "metrics.parquet")
+    return {
+        "model": run.model,
+        "chapter": run.chapter,
+        "dataset": run.dataset,
+        "seed": run.seed,
+        "finished": run.finished,
+        "folder": os.path.relpath(run.folder, PROJECT_FOLDER),
+        "sha256": hashlib.sha256(metrics.read_bytes()).hexdigest(),
     }
 
 
-def _there(path: Path) -> Path:
-    """Return the path of a finished run's file."""
+def _path_of_existing_file(path: Path) -> Path:
+    """Return the path of a finished run's file, which must be there."""
     if not path.is_file():
         raise UserError(
             f"{path.parent} holds no {path.name}: run the chapter to its end there."
@@ -323,8 +349,9 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _saved_table(path: Path) -> pd.DataFrame:
     """Return a run's table."""
     remedy = "run the chapter again, of which the answers cache spares most of the work"
     with reraise_as_user_error(f"{path} is damaged", remedy, OSError, ValueError):
-        return pd.read_parquet(_there(path), page_checksum_verification=True)
+        existing = _path_of_existing_file(path)
+        return pd.read_parquet(existing, page_checksum_verification=True)

@@ -35,12 +35,12 @@ __all__ = [
     "Study",
     "check_firm",
     "compare_models",
-    "settings_for_function",
+    "default_settings",
+    "mean_measure",
     "measurable",
     "measure_named",
     "member",
-    "mean_measure",
-    "default_settings",
+    "settings_for_function",
 ]
 
 
@@ -50,6 +50,8 @@ def measure_named(name: str) -> Measure:
     >>> measure_named("MONITOR").heading
     'MONITOR ↓'
     """
-    return next(
-        m for study in STUDIES.values() for m in study.MEASURES if m.name == name
-    )
+    for study in STUDIES.values():
+        for measure in study.MEASURES:
+            if measure.name == name:
+                return measure
+    raise KeyError(name)

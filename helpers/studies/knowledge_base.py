@@ -1,4 +1,4 @@
-"""Reliability as a knowledge base: factuality and consistency on seen and unseen knowledge.
+"""Reliability as a knowledge base: factuality and consistency, seen and unseen.
 
 Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv 2407.13578.
 """
@@ -38,31 +38,26 @@ from helpers.studies.measures import (
 
 TITLE = "knowledge base"
 FIGURES = {"right": ("correct", 1), "agreement": ("consistency", 1)}
-INDICATOR_COLUMNS = (
-    "seen",
-    "correct",
-    "wrong",
-    "tested",
-    "consistency",
-)  # as `indicators` lays them out
+# As `response_indicators` lays them out.
+INDICATOR_COLUMNS = ("seen", "correct", "wrong", "tested", "consistency")
 AS_PRINTED = {"n_options": 5}
 STOP_STRINGS = ("\n", "QUESTION")
 MOST_DISTRACTORS = 20  # wrong answers to draw options from, for one response
-_NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR", "CR", "WR")
-_OWN = {
+_NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR")
+_OWN_FIELDS = {
     name: {"columns": INDICATOR_COLUMNS, "statistic": kb.measure_statistic(name)}
-    for name in _NAMES
+    for name in (*_NAMES, "CR", "WR")
 }
-LISTED = measures_of_study("knowledge_base", **_OWN)
-MEASURES = tuple(LISTED[name] for name in _NAMES[:6])
-UNSEEN = tuple(each.name for each in MEASURES if each.seen is False)
+LISTED = measures_of_study("knowledge_base", **_OWN_FIELDS)
+MEASURES = tuple(LISTED[name] for name in _NAMES)
+UNSEEN = tuple(measure.name for measure in MEASURES if measure.seen is False)
 PRINTED = ("CR", "NCR", "UR", "NCCR", "IUR")  # in the paper's Tables 9 and 11
 
 
 def check(settings: Mapping[str, Any]) -> None:
     """Refuse a prompt setting that there is not, of the close-ups or of the others."""
-    others = settings.get("prompt_settings", ())
-    shots.check_prompt_settings([*others, settings["setting"]])
+    in_close_ups = settings.get("prompt_settings", ())
+    shots.check_prompt_settings([*in_close_ups, settings["setting"]])
 
 
 def ask(
@@ -84,26 +79,59 @@ def ask(
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
     """Let the model respond, then ask each response again by multiple choice."""
-    only = None if facts is None else set(facts["fact"])
-    counts = {} if facts is not None else {"n_seen": n_seen, "n_unseen": n_unseen}
-    bank = datasets.knowledge_base_questions(
-        dataset, model.name, as_of=as_of, seed=seed, only=only, **counts
+    questions_of_dataset = partial(
+        datasets.knowledge_base_questions,
+        dataset,
+        model.name,
+        as_of=as_of,
+        seed=seed,
     )
-    how = {"retriever": retriever, "max_new_tokens": max_new_tokens, "cache": cache}
-    said = ask_for_responses(model, bank.asked, bank, setting, **how)
-    said = responses.mark_responses(knowledge_base_strata.add_strata(said), match)
-    how = {"n_choices": n_choices, "n_options": n_options, "choose_by": choose_by}
-    again = consistency_questions.responses_to_ask_again(said)
-    again = ask_responses_again(model, again, bank.pool, **how, seed=seed, cache=cache)
-    said = kb.add_consistency(said, accuracy.mark_choices(again))
-    return schemas.checked(said, "answers", "knowledge_base")
+    if facts is None:
+        bank = questions_of_dataset(n_seen=n_seen, n_unseen=n_unseen)
+    else:
+        bank = questions_of_dataset(only=set(facts["fact"]))
+    replies = ask_for_responses(
+        model,
+        bank.asked,
+        bank,
+        setting,
+        retriever=retriever,
+        max_new_tokens=max_new_tokens,
+        cache=cache,
+    )
+    replies = knowledge_base_strata.add_strata(replies)
+    replies = responses.mark_responses(replies, match)
+    choices = ask_responses_again(
+        model,
+        consistency_questions.responses_to_ask_again(replies),
+        bank.pool,
+        n_choices=n_choices,
+        n_options=n_options,
+        choose_by=choose_by,
+        seed=seed,
+        cache=cache,
+    )
+    answers = kb.add_consistency(replies, accuracy.mark_choices(choices))
+    return schemas.table_with_checked_columns(answers, "answers", "knowledge_base")
 
 
-def source(given: Mapping[str, Any], model: str) -> dict[str, Any]:
+def source(settings: Mapping[str, Any], model: str) -> dict[str, str]:
     """Return what a manifest says of the questions that settings ask a model."""
-    names = ("n_seen", "n_unseen", "as_of", "seed")
-    settings = {name: given[name] for name in names}
-    return datasets.knowledge_base_questions(given["dataset"], model, **settings).source
+    return _questions_of_settings(settings["dataset"], settings, model).source
+
+
+def _questions_of_settings(
+    dataset: str, settings: Mapping[str, Any], model: str
+) -> KnowledgeQuestions:
+    """Return the questions of a data set that settings ask a model."""
+    return datasets.knowledge_base_questions(
+        dataset,
+        model,
+        n_seen=settings["n_seen"],
+        n_unseen=settings["n_unseen"],
+        as_of=settings["as_of"],
+        seed=settings["seed"],
+    )
 
 
 def ask_for_responses(
@@ -117,14 +145,14 @@ def ask_for_responses(
     cache: str | Path | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Let the model respond to questions in one prompt setting, with the shots of a bank."""
+    """Let the model respond to questions in one prompt setting, with a bank's shots."""
     from helpers import probing
 
-    asked = shots.shot_prompts(
+    prompts = shots.shot_prompts(
         questions, setting, bank.seen_shots, bank.unseen_shots, retriever
     )
     return probing.generate(
-        model, asked, max_new_tokens, STOP_STRINGS, cache=cache, progress=progress
+        model, prompts, max_new_tokens, STOP_STRINGS, cache=cache, progress=progress
     )
 
 
@@ -140,66 +168,69 @@ def ask_responses_again(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Score the questions that put each response among wrong answers, written ones first."""
+    """Score questions that put each response among wrong answers.
+
+    These are the `written` ones, if there are any, and others drawn from the `pool`.
+    """
     from helpers import probing
 
     pools = pool.groupby("pool", sort=False)["answer"].agg(list).to_dict()
-    wrong = consistency_questions.draw_response_distractors(
+    distractors = consistency_questions.draw_response_distractors(
         replies, pools, seed=seed, spelling=canonical.canonical_answer
     )
     if written is not None:
-        wrong = [
-            [*own, *drawn][:MOST_DISTRACTORS] for own, drawn in zip(written, wrong)
-        ]
-    replies = replies.assign(distractors=wrong)
+        pairs = zip(written, distractors, strict=True)
+        distractors = [[*own, *drawn][:MOST_DISTRACTORS] for own, drawn in pairs]
+    replies = replies.assign(distractors=distractors)
     probes = consistency_questions.consistency_probes(
         replies, n_choices, n_options, choose_by, seed
     )
     return probing.score(model, probes, cache=cache)
 
 
-def items_drawn_by_settings(given: Mapping[str, Any], model: str) -> pd.Series:
+def items_drawn_by_settings(settings: Mapping[str, Any], model: str) -> pd.Series:
     """Return the questions of the atlas that settings draw."""
-    numbers = {key: given[key] for key in ("n_seen", "n_unseen", "as_of", "seed")}
-    return datasets.knowledge_base_questions("atlas", model, **numbers).asked["item"]
+    return _questions_of_settings("atlas", settings, model).asked["item"]
 
 
 def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
     """Return the settings of size that answers show."""
     seen = answers["seen"].astype(bool)
-    kinds = {"n_seen": answers[seen], "n_unseen": answers[~seen]}
-    found = {
-        setting: most_distinct_in_group(part, by="group")
-        for setting, part in kinds.items()
+    sizes = {
+        "n_seen": most_distinct_in_group(answers[seen], by="group"),
+        "n_unseen": most_distinct_in_group(answers[~seen], by="group"),
     }
     if "n_choices" in answers and answers["n_choices"].notna().any():
-        found["n_choices"] = int(answers["n_choices"].max())
-    return found
+        sizes["n_choices"] = int(answers["n_choices"].max())
+    return sizes
 
 
 def facts(
     answers: pd.DataFrame, *, setting: str = "four-shot", match: str = "exact"
 ) -> pd.DataFrame:
     """Lay the responses in one prompt setting out as numbers, one row a question."""
-    said = answers[answers["setting"] == setting].reset_index(drop=True)
-    label = responses.mark_responses(said, match)["label"]
-    agreement = said["consistency"].fillna(0.0).where(label != "uninformative", 0.0)
-    found = pd.DataFrame({"item": said["item"], "relation": said["group"]})
-    found["stratum"] = said.get("stratum", said["group"])
-    found["label"], found["right"] = label, (label == "correct").astype(float)
-    found["agreement"], found["said"] = agreement, said["text"]
-    if "seen" in said and "label" in said:
-        numbers = kb.response_indicators(responses.unseen_guesses_as_wrong(said))
-        found = found.join(pd.DataFrame(numbers, found.index, INDICATOR_COLUMNS))
-    found = add_columns(found, said, MEASURES, setting=setting, match=match)
-    return schemas.checked(found, "facts", "knowledge_base")
+    replies = answers[answers["setting"] == setting].reset_index(drop=True)
+    label = responses.mark_responses(replies, match)["label"]
+    informative = label != "uninformative"
+    table = pd.DataFrame({"item": replies["item"], "relation": replies["group"]})
+    table["stratum"] = replies.get("stratum", replies["group"])
+    table["label"] = label
+    table["right"] = (label == "correct").astype(float)
+    table["agreement"] = replies["consistency"].fillna(0.0).where(informative, 0.0)
+    table["said"] = replies["text"]
+    if "seen" in replies and "label" in replies:
+        numbers = kb.response_indicators(responses.unseen_guesses_as_wrong(replies))
+        table = table.join(pd.DataFrame(numbers, table.index, INDICATOR_COLUMNS))
+    table = add_columns(table, replies, MEASURES, setting=setting, match=match)
+    return schemas.table_with_checked_columns(table, "facts", "knowledge_base")
 
 
 def right(answers: pd.DataFrame) -> pd.DataFrame:
     """Return ``item, right``: every accepted answer, "" of unseen knowledge."""
-    every = answers.explode("answers")
-    found = pd.DataFrame({"item": every["item"], "right": every["answers"].fillna("")})
-    return found.drop_duplicates(ignore_index=True)
+    accepted = answers.explode("answers")
+    text = accepted["answers"].fillna("")
+    table = pd.DataFrame({"item": accepted["item"], "right": text})
+    return table.drop_duplicates(ignore_index=True)
 
 
 def instances(
@@ -207,9 +238,9 @@ def instances(
 ) -> pd.DataFrame:
     """Return the questions in one prompt setting, with ``said, right, target``."""
     marks = facts(answers, setting=setting, match=match).set_index("item")
-    asked = answers[answers["setting"] == setting]
-    asked = asked.join(marks[["right", "said"]], on="item")
-    return asked.rename(columns={"answers": "target", "group": "relation"})
+    replies = answers[answers["setting"] == setting]
+    replies = replies.join(marks[["right", "said"]], on="item")
+    return replies.rename(columns={"answers": "target", "group": "relation"})
 
 
 def halves(answers: pd.DataFrame) -> Half:
@@ -218,43 +249,48 @@ def halves(answers: pd.DataFrame) -> Half:
         return Half(None, 1, 1)
     n = int(answers["n_choices"].max())
     n_half = n // 2
-    asked = answers["consistency"].notna()
+    asked_again = answers["consistency"].notna()
     share = answers["consistency"].fillna(0)
-    # A response that is not asked again has no number of choices
-    again = (share * answers["n_choices"]).fillna(0).round().astype(int)
+    # A response that is not asked again has no number of choices.
+    chosen = (share * answers["n_choices"]).fillna(0).round().astype(int)
     random = np.random.default_rng(0)
-    again_in_half = random.hypergeometric(again, n - again, n_half)
-    halved = pd.Series(again_in_half / n_half, answers.index).where(asked)
-    return Half(answers.assign(consistency=halved), n, n_half)
+    chosen_in_half = random.hypergeometric(chosen, n - chosen, n_half)
+    consistency = pd.Series(chosen_in_half / n_half, answers.index)
+    half = answers.assign(consistency=consistency.where(asked_again))
+    return Half(half, n, n_half)
 
 
 def printed(run: Run) -> Iterator[Printed]:
     """Yield the paper's measures in every prompt setting that the run has."""
     answers = run.answers
-    there = set(answers["setting"])
+    settings_in_run = set(answers["setting"])
     for setting in shots.PROMPT_SETTINGS:
-        if setting not in there:
+        if setting not in settings_in_run:
             continue
-        taken = settings_for_function(facts, {**run.settings, "setting": setting})
-        table = facts(answers, **taken)
+        settings = {**run.settings, "setting": setting}
+        table = facts(answers, **settings_for_function(facts, settings))
         table["relation"] = table["stratum"]
         for name in PRINTED:
-            part = table[table["seen"] == (name not in UNSEEN)]
+            of_seen = name not in UNSEEN
+            questions = table[table["seen"] == of_seen]
             title = f"knowledge bases: {name}, {setting}"
-            yield Printed(
-                title, part, list(INDICATOR_COLUMNS), kb.measure_statistic(name), "all"
-            )
+            statistic = kb.measure_statistic(name)
+            columns = list(INDICATOR_COLUMNS)
+            yield Printed(title, questions, columns, statistic, "all")
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
     """Call facts known whose response is correct, and chosen again often enough."""
     check_firm(firm)
-    right, agreement = facts["right"] == 1, facts["agreement"]
+    right = facts["right"] == 1
+    agreement = facts["agreement"]
+    firmly = agreement >= firm
+    known = right & firmly
     columns = {
-        "known": (right & (agreement >= firm)).astype(float),
+        "known": known.astype(float),
         "score": agreement.where(right, 0.0 - agreement),
         "blind": agreement,
-        "asserted": facts["said"].where(agreement >= firm, ""),
+        "asserted": facts["said"].where(firmly, ""),
     }
     return pd.DataFrame(columns, index=facts.index)
 

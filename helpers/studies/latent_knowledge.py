@@ -29,10 +29,8 @@ from helpers.studies.measures import (
 )
 
 TITLE = "IC-LKE"
-N_TRIAL_FACTS, N_TRIAL_CHOICES = (
-    3,
-    20,
-)  # facts of a relation that separators are tried on, and choices
+N_TRIAL_FACTS = 3  # of a relation: separators are tried on them
+N_TRIAL_CHOICES = 20  # of each of these facts
 AS_PRINTED = {"n_examples": 50, "n_choices": 100, "separator": "space"}
 INSTANCES_MEAN = "right"
 FIGURES = {"mass": ("mass", 1), "top": ("top", 1)}
@@ -69,9 +67,9 @@ def ask(
     left_out : sequence of str
     n_facts, n_examples, n_choices : int
     separator : str
-        A name of `helpers.prompts.prompt_texts.SEPARATORS`, or a template; ``""``: the one
-        that finds most of some facts that are not tested (:func:`try_separators`). The
-        paper has ``space``.
+        A name of `helpers.prompts.prompt_texts.SEPARATORS`, or a template; ``""``: the
+        one that finds most of some facts that are not tested (:func:`try_separators`).
+        The paper has ``space``.
     seed : int
         Of the draws.
     cache : str or Path, optional
@@ -85,21 +83,24 @@ def ask(
     """
     from helpers import probing
 
-    every = _load(dataset, relations, left_out, seed)
-    roles = _roles(every, seed)
+    every_fact = _facts_of_relations(dataset, relations, left_out, seed)
+    roles = _facts_with_roles(every_fact, seed)
     if not separator:
-        how = {
-            "dataset": dataset,
-            "n_examples": n_examples,
-            "seed": seed,
-            "cache": cache,
-        }
-        tried = try_separators(model, facts, **how, divided=(every, roles))
-        separator = tried.index[0]
+        trials = try_separators(
+            model,
+            facts,
+            dataset=dataset,
+            n_examples=n_examples,
+            seed=seed,
+            cache=cache,
+            divided=(every_fact, roles),
+        )
+        separator = trials.index[0]
     if facts is None:
-        facts = _tests(roles, n_facts)
-    pool = _without(roles[roles["role"] == "example"], facts)
-    options = lists.draw_choices(facts, every, n_choices, seed)
+        facts = _first_tests(roles, n_facts)
+    examples = roles[roles["role"] == "example"]
+    pool = _facts_about_other_subjects(examples, [facts])
+    options = lists.draw_choices(facts, every_fact, n_choices, seed)
     if "false_object" in facts:
         options = datasets.options_with_false_object(options, facts)
     probes = lists.ic_lke_probes(facts, pool, options, n_examples, separator, seed)
@@ -109,14 +110,14 @@ def ask(
         token_counter(model),
         model.max_length,
         n_examples,
-        separator,
-        seed,
+        separator=separator,
+        seed=seed,
     )
     answers = probing.score(model, probes, cache=cache)
-    return schemas.checked(answers, "answers", "latent_knowledge")
+    return schemas.table_with_checked_columns(answers, "answers", "latent_knowledge")
 
 
-def choose(
+def settings_chosen_on_model(
     model: LanguageModel,
     facts: pd.DataFrame | None = None,
     *,
@@ -128,10 +129,10 @@ def choose(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> dict[str, str]:
-    """Return the separator that :func:`ask` would choose, if none is named."""
+    """Return the separator that :func:`ask` would choose; nothing if one is named."""
     if separator:
         return {}
-    tried = try_separators(
+    trials = try_separators(
         model,
         facts,
         dataset=dataset,
@@ -141,7 +142,7 @@ def choose(
         seed=seed,
         cache=cache,
     )
-    return {"separator": tried.index[0]}
+    return {"separator": trials.index[0]}
 
 
 def try_separators(
@@ -156,52 +157,88 @@ def try_separators(
     cache: str | Path | None = None,
     divided: tuple[pd.DataFrame, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
-    """Score facts that give examples and are no other's behind lists with each separator."""
+    """Try each separator on facts that are not tested, and order them, the best first.
+
+    The facts tried are among those that give examples, of subjects that neither `facts`
+    nor the panel have.
+
+    Parameters
+    ----------
+    model, facts, dataset, relations, left_out, n_examples, seed, cache
+        As in :func:`ask`.
+    divided : tuple of DataFrame, optional
+        The facts of the data set, and the same with their roles, where they have been
+        loaded and divided before.
+
+    Returns
+    -------
+    DataFrame
+        By ``separator``: ``right``, the share of facts whose true choice is the
+        likeliest, and the mean ``mass``, both in [0, 1], and ``n``, the number of
+        facts.
+    """
     from helpers import probing
 
     if divided is None:
-        every = _load(dataset, relations, left_out, seed)
-        divided = every, _roles(every, seed)
-    every, roles = divided
-    tested = [] if facts is None else [facts]
-    pool = roles[roles["role"] == "example"]
+        every_fact = _facts_of_relations(dataset, relations, left_out, seed)
+        divided = every_fact, _facts_with_roles(every_fact, seed)
+    every_fact, roles = divided
+    examples = roles[roles["role"] == "example"]
+    tests = [] if facts is None else [facts]
     if dataset == "atlas":  # of other facts the panel takes tests alone
-        tested.append(datasets.panel_facts(seed=seed))
-        short = pool[~pool["relation"].isin(LEFT_OUT_RELATIONS)]
-        pool = pool if short.empty else short
-    free = _without(pool, *tested).drop_duplicates(["relation", "subject"])
-    most = (
-        pool.groupby("relation")["subject"].nunique() // 2
-    )  # as many are left for examples
-    place = free.groupby("relation").cumcount()
-    tried = free[place < free["relation"].map(most).clip(upper=N_TRIAL_FACTS)]
-    options = lists.draw_choices(tried, every, N_TRIAL_CHOICES, seed)
-    rest = _without(pool, tried)
-    ways = [
-        lists.ic_lke_probes(tried, rest, options, n_examples, s, seed, s)
-        for s in SEPARATORS
+        tests.append(datasets.panel_facts(seed=seed))
+        in_panel = ~examples["relation"].isin(LEFT_OUT_RELATIONS)
+        if in_panel.any():
+            examples = examples[in_panel]
+    tried = _facts_to_try(examples, tests)
+    options = lists.draw_choices(tried, every_fact, N_TRIAL_CHOICES, seed)
+    pool = _facts_about_other_subjects(examples, [tried])
+    probes_of_separators = [
+        lists.ic_lke_probes(tried, pool, options, n_examples, name, seed, variant=name)
+        for name in SEPARATORS
     ]
-    probes = pd.concat(ways, ignore_index=True)
+    probes = pd.concat(probes_of_separators, ignore_index=True)
     probes = context_length.readable_probes(
         probes, token_counter(model), model.max_length
     )
     scores = lke.fact_scores(probing.score(model, probes, cache=cache))
-    found = scores.groupby("separator").agg(
+    trials = scores.groupby("separator").agg(
         right=("right", "mean"), mass=("mass", "mean"), n=("item", "size")
     )
-    found = found.reindex(pd.Index(SEPARATORS, name="separator")).fillna({"n": 0})
-    return found.astype({"n": int}).sort_values(["right", "mass"], ascending=False)
+    trials = trials.reindex(pd.Index(SEPARATORS, name="separator"))
+    trials = trials.fillna({"n": 0}).astype({"n": int})
+    return trials.sort_values(["right", "mass"], ascending=False)
+
+
+def _facts_to_try(
+    examples: pd.DataFrame, tests: Sequence[pd.DataFrame]
+) -> pd.DataFrame:
+    """Return the first facts of each relation, of half of its subjects at most."""
+    untested = _facts_about_other_subjects(examples, tests)
+    untested = untested.drop_duplicates(["relation", "subject"])
+    # As many are left for examples.
+    half = examples.groupby("relation")["subject"].nunique() // 2
+    most = untested["relation"].map(half).clip(upper=N_TRIAL_FACTS)
+    place = untested.groupby("relation").cumcount()
+    return untested[place < most]
 
 
 def token_counter(model: LanguageModel) -> Callable[[str], int]:
     """Return what counts the tokens of a text."""
-    return lambda text: len(model.tokenizer(text)["input_ids"])
+
+    def count(text: str) -> int:
+        return len(model.tokenizer(text)["input_ids"])
+
+    return count
 
 
-def items_drawn_by_settings(given: Mapping[str, Any], model: str) -> pd.Series:
+def items_drawn_by_settings(settings: Mapping[str, Any], model: str) -> pd.Series:
     """Return the facts of the atlas that settings test."""
-    every = _load("atlas", given["relations"], given.get("left_out", ()), given["seed"])
-    return _tests(_roles(every, given["seed"]), given["n_facts"])["fact"]
+    seed = settings["seed"]
+    left_out = settings.get("left_out", ())
+    facts = _facts_of_relations("atlas", settings["relations"], left_out, seed)
+    tests = _first_tests(_facts_with_roles(facts, seed), settings["n_facts"])
+    return tests["fact"]
 
 
 def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
@@ -212,46 +249,51 @@ def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
     }
 
 
-def _load(
-    dataset: str, relations: Sequence[str], but: Sequence[str], seed: int
+def _facts_of_relations(
+    dataset: str, relations: Sequence[str], left_out: Sequence[str], seed: int
 ) -> pd.DataFrame:
-    """Load the facts of some relations, or of all but some; of all if these are all there are."""
-    every = datasets.load(dataset, list(relations) or None, seed=seed)
-    kept = every[~every["relation"].isin(but)]
-    return every if relations or kept.empty else kept
+    """Load the facts of some relations; if none is named, of all that are not left out.
+
+    If all there are are left out, none is.
+    """
+    facts = datasets.load(dataset, list(relations) or None, seed=seed)
+    remaining = facts[~facts["relation"].isin(left_out)]
+    if relations or remaining.empty:
+        return facts
+    return remaining
 
 
-def _roles(facts: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Divide facts into tests and examples."""
-    return lists.divide_into_examples_and_tests(
-        lists.divisible_facts_and_notes(facts, seed)[0], seed=seed
-    )
+def _facts_with_roles(facts: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return facts that are tests or examples, with their ``role``."""
+    divisible, _ = lists.divisible_facts_and_notes(facts, seed)
+    return lists.divide_into_examples_and_tests(divisible, seed=seed)
 
 
-def _without(pool: pd.DataFrame, *others: pd.DataFrame) -> pd.DataFrame:
-    """Return facts about other subjects than those of some facts, relation by relation."""
-    about = ["relation", "subject"]
-    barred = pd.MultiIndex.from_frame(
-        pd.concat([pool[:0][about], *(o[about] for o in others)])
-    )
-    return pool[~pd.MultiIndex.from_frame(pool[about]).isin(barred)]
+def _facts_about_other_subjects(
+    pool: pd.DataFrame, tables: Sequence[pd.DataFrame]
+) -> pd.DataFrame:
+    """Return facts whose subject, in their relation, is in none of some tables."""
+    columns = ["relation", "subject"]
+    # The empty table is for where there are no others.
+    about = [pool.head(0)[columns], *(table[columns] for table in tables)]
+    barred = pd.MultiIndex.from_frame(pd.concat(about))
+    return pool[~pd.MultiIndex.from_frame(pool[columns]).isin(barred)]
 
 
-def _tests(roles: pd.DataFrame, n_facts: int) -> pd.DataFrame:
+def _first_tests(roles: pd.DataFrame, n_facts: int) -> pd.DataFrame:
     """Return the first tests of each relation; 0 takes all."""
-    return (
-        roles[roles["role"] == "test"].groupby("relation").head(n_facts or len(roles))
-    )
+    tests = roles[roles["role"] == "test"]
+    return tests.groupby("relation").head(n_facts or len(roles))
 
 
 def facts(answers: pd.DataFrame) -> pd.DataFrame:
-    """Reduce the choices of each fact (of a chapter, in its part ``lists``) to one row."""
-    if "part" in answers:
+    """Reduce the choices of each fact to one row."""
+    if "part" in answers:  # a chapter's, with its close-ups
         answers = answers[answers["part"] == "lists"]
     scores = lke.fact_scores(answers)
     scores = scores.drop(columns=["variant", *lke.TOLD], errors="ignore")
     scores = add_columns(scores, answers, MEASURES)
-    return schemas.checked(scores, "facts", "latent_knowledge")
+    return schemas.table_with_checked_columns(scores, "facts", "latent_knowledge")
 
 
 def right(answers: pd.DataFrame) -> pd.DataFrame:
@@ -263,9 +305,10 @@ def right(answers: pd.DataFrame) -> pd.DataFrame:
 def instances(answers: pd.DataFrame) -> pd.DataFrame:
     """Return a row a fact, behind its list, with ``said, right, target``."""
     marks = facts(answers).set_index("item")[["right", "said"]]
-    asked = answers[answers["correct"]].drop_duplicates("item").drop(columns="logprobs")
-    target = [[choice] for choice in asked["choice"]]
-    return asked.join(marks, on="item").assign(target=target)
+    true = answers[answers["correct"]].drop_duplicates("item")
+    true = true.drop(columns="logprobs")
+    target = [[choice] for choice in true["choice"]]
+    return true.join(marks, on="item").assign(target=target)
 
 
 def printed(run: Run) -> Iterator[Printed]:
@@ -276,8 +319,13 @@ def printed(run: Run) -> Iterator[Printed]:
 def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
     """Call facts known whose true choice is the likeliest."""
     check_firm(firm)
-    columns = {"right": "known", "mass": "score", "top": "blind", "said": "asserted"}
-    return facts[list(columns)].set_axis(list(columns.values()), axis=1)
+    columns = {
+        "known": facts["right"],
+        "score": facts["mass"],
+        "blind": facts["top"],
+        "asserted": facts["said"],
+    }
+    return pd.DataFrame(columns)
 
 
 summary = partial(summary_of_measures, MEASURES)

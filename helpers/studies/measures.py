@@ -1,4 +1,8 @@
-"""What a study is: the functions and tables that its module holds, and how they are summed up."""
+"""What a study is: the members of its module, its measures, and their summary.
+
+`Study` says what a module must hold and `StudyDefaults` what it may hold; `Measure` is
+a number of its table of results.
+"""
 
 import inspect
 import tomllib
@@ -9,15 +13,13 @@ from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
-from helpers import UserError, schemas, stats
+from helpers import UserError, datasets, schemas, stats
+from helpers.models import LanguageModel
 from helpers.stats import Statistic
 
 FIRM_THRESHOLD = 0.5  # how sure a verdict must be, where a study sets no threshold
-ARGUMENTS_BESIDE_SETTINGS = (
-    "cache",
-    "texts",
-    "control",
-)  # arguments of `ask` that change no verdict: no settings
+# Arguments of `ask` that change no verdict: they are no settings.
+ARGUMENTS_BESIDE_SETTINGS = ("cache", "texts", "control")
 MEASURES_OF_STUDIES = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
@@ -35,7 +37,7 @@ SAMPLE_SETTINGS = (
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that sums up facts, with what it is computed from and which way is better.
+    """A number that sums up facts: what it is computed from, and which way is better.
 
     Attributes
     ----------
@@ -81,13 +83,14 @@ class Measure:
     def heading(self) -> str:
         """Title with an arrow to the better side and the unit."""
         arrow = {True: " ↑", False: " ↓", None: ""}[self.higher]
-        return f"{self.title}{arrow}{', %' if self.percent else ''}"
+        unit = ", %" if self.percent else ""
+        return f"{self.title}{arrow}{unit}"
 
     def n(self, facts: pd.DataFrame) -> int:
         """Count the facts that it is of, among those that have its columns."""
-        return (
-            len(facts) if self.seen is None else int((facts["seen"] == self.seen).sum())
-        )
+        if self.seen is None:
+            return len(facts)
+        return int((facts["seen"] == self.seen).sum())
 
 
 def mean_measure(
@@ -101,14 +104,23 @@ def mean_measure(
 
 
 def measures_of_study(study: str, **own: Mapping[str, Any]) -> dict[str, Measure]:
-    """Return a study's measures as `measures.toml` tells them; means, but for what is their own."""
-    found = {}
-    for name, told in MEASURES_OF_STUDIES[study].items():
-        fields = {"columns": (name,), "statistic": stats.mean, "higher": None}
-        fields |= told | own.get(name, {})
+    """Return a study's measures by name, as `measures.toml` describes them.
+
+    A measure is the mean of the column of its name, unless `own` gives it other
+    ``columns`` and another ``statistic``.
+    """
+    measures = {}
+    for name, described in MEASURES_OF_STUDIES[study].items():
+        fields: dict[str, Any] = {  # of `Measure`, of several types
+            "columns": (name,),
+            "statistic": stats.mean,
+            "higher": None,
+        }
+        fields |= described
+        fields |= own.get(name, {})
         fields["bounds"] = tuple(fields.get("bounds", (0, 1)))
-        found[name] = Measure(name, **fields)
-    return found
+        measures[name] = Measure(name, **fields)
+    return measures
 
 
 class Half(NamedTuple):
@@ -126,8 +138,8 @@ class Half(NamedTuple):
 class Printed(NamedTuple):
     """A figure that the paper prints: its name there and what it is computed from.
 
-    ``level`` is the row to take of `helpers.stats.intervals_by_group`: ``"all"`` facts alike, or
-    the ``"mean"`` over relations.
+    ``level`` is the row to take of `helpers.stats.intervals_by_group`: ``"all"`` facts
+    alike, or the ``"mean"`` over relations.
     """
 
     name: str
@@ -138,7 +150,7 @@ class Printed(NamedTuple):
 
 
 class Run(Protocol):
-    """A finished run, as :meth:`Study.printed` reads it."""
+    """A finished run, as :meth:`StudyDefaults.printed` reads it."""
 
     settings: Mapping[str, Any]
     dataset: str
@@ -153,45 +165,159 @@ class Run(Protocol):
 
 
 class Study(Protocol):
-    """The module of a study: `helpers.studies.STUDIES` names them all.
+    """What the module of a study must hold; `helpers.studies.STUDIES` names them all.
 
-    A module may leave out the members that have a body here: :func:`member` returns
-    this body in their place. It may also leave out ``FOR_VERDICT`` (arguments of `ask`
-    that suffice for a verdict), ``FIGURES`` (other columns of the facts that may tell
-    what is known: their titles, and 1 or -1 for their direction), ``INSTANCES_MEAN``
-    (of a study that chooses among options: the measure that is the mean of its
-    instances' ``right``), ``AS_PRINTED`` (settings that change a figure, as the paper
-    has them), and two functions by which answers from elsewhere are checked,
-    ``sizes`` (answers -> the settings of size that they show) and ``drawn`` (settings,
-    a bundled model's name or "" -> the items of the atlas that these settings draw).
-    A study that settles settings on the model has ``choose`` (arguments of `ask` ->
-    those settings); one whose questions are not the data set's own has ``source``
-    (settings, the model's name -> what a manifest says of them).
+    ``ask`` and ``facts`` declare the study's settings: their keyword-only arguments,
+    with defaults (:func:`default_settings`). What a module may hold besides is in
+    `StudyDefaults`.
+
+    Attributes
+    ----------
+    TITLE : str
+        The study as readers see it.
+    MEASURES : tuple of Measure
+        What is computed from the table of facts, in the order of reports.
     """
 
     TITLE: str
     MEASURES: tuple[Measure, ...]
-    # (model, facts, settings) -> answers, one row a probe
-    ask: Callable[..., pd.DataFrame]
-    # (answers, settings) -> one row a fact or item
-    facts: Callable[..., pd.DataFrame]
-    # (facts, firm) -> known, score, blind, asserted
-    verdict: Callable[..., pd.DataFrame]
-    # (facts) -> measures with intervals
-    summary: Callable[..., pd.DataFrame]
+
+    # The arguments of `ask` and `facts` differ between studies: `Any` stands for them.
+    def ask(
+        self,
+        model: LanguageModel,
+        facts: pd.DataFrame | None = None,
+        *args: Any,
+        **settings: Any,
+    ) -> pd.DataFrame:
+        """Ask a model about facts.
+
+        Parameters
+        ----------
+        model : LanguageModel
+        facts : DataFrame, optional
+            As from `helpers.datasets.load`; by default the study draws its own, of the
+            data set and the size that the settings name.
+        **settings
+            Keyword-only and with defaults. ``cache``, a folder, spares what has been
+            asked before.
+
+        Returns
+        -------
+        DataFrame
+            The answers, one row a probe, with the columns of the stage ``answers`` in
+            `helpers.schemas`. They are saved, and all else is computed from them.
+        """
+
+    def facts(self, answers: pd.DataFrame, *args: Any, **settings: Any) -> pd.DataFrame:
+        """Reduce answers to one row a fact or question.
+
+        Parameters
+        ----------
+        answers : DataFrame
+            As ``ask`` returned them, or as they were saved.
+        **settings
+            Keyword-only and with defaults.
+
+        Returns
+        -------
+        DataFrame
+            ``item``, ``relation`` and the columns of ``MEASURES``; where the bootstrap
+            is to draw within other groups than relations, also ``stratum``.
+        """
+
+    def verdict(
+        self, facts: pd.DataFrame, firm: float = FIRM_THRESHOLD
+    ) -> pd.DataFrame:
+        """Say which facts the model knows; what it has read is not consulted.
+
+        Parameters
+        ----------
+        facts : DataFrame
+            As from ``facts``.
+        firm : float
+            How sure a verdict must be, in [0, 1].
+
+        Returns
+        -------
+        DataFrame
+            A row a fact, in their order: ``known``, 0 or 1; ``score``, larger the more
+            surely it is known; ``blind``, how sure the model is without an answer key,
+            nan if the study cannot tell; ``asserted``, the text that it takes the model
+            to believe, "" if it is none, None if the study cannot tell.
+        """
+
+    def summary(
+        self, facts: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
+    ) -> pd.DataFrame:
+        """Return ``MEASURES`` with their intervals, as :func:`summary_of_measures`."""
+
+
+class StudyDefaults:
+    """What stands in for the members that the module of a study leaves out.
+
+    Attributes
+    ----------
+    WRAPPED : bool
+        Whether its questions may be put into any prompt format.
+    FOR_VERDICT : mapping of str to object
+        Arguments of ``ask`` that suffice for a verdict.
+    FIGURES : mapping of str to tuple
+        Other columns of the facts that may tell what is known: their titles, and 1 if
+        more means better known or -1 if less does.
+    INSTANCES_MEAN : str
+        Of a study that chooses among options: the measure that is the mean of the
+        column ``right`` of its instances.
+    AS_PRINTED : mapping of str to object
+        Settings that change a figure, as the paper has them.
+
+    Notes
+    -----
+    Two functions by which archives from elsewhere are checked
+    (`helpers.exchange.verification`) have no stand-in, and without them nothing of it
+    is checked: ``size_settings_of_answers``, from answers to the settings of size that
+    they show, a dict of str to int; and ``items_drawn_by_settings``, from settings and
+    a bundled model's name, or "", to the items of the atlas that these settings draw, a
+    Series.
+    """
+
+    WRAPPED: bool = False
+    FOR_VERDICT: Mapping[str, Any] = {}
+    FIGURES: Mapping[str, tuple[str, int]] = {}
+    INSTANCES_MEAN: str = ""
+    AS_PRINTED: Mapping[str, Any] = {}
 
     @staticmethod
     def check(settings: Mapping[str, Any]) -> None:
         """Refuse settings that the study cannot have, before a model is loaded."""
 
     @staticmethod
+    def settings_chosen_on_model(
+        model: LanguageModel, facts: pd.DataFrame | None = None
+    ) -> dict[str, Any]:
+        """Return the settings of ``ask`` that the study itself chooses on the model.
+
+        A study's own takes keyword-only settings of ``ask`` besides, ``cache`` among
+        them. What it returns goes to ``ask`` and into the run's manifest.
+        """
+        return {}
+
+    @staticmethod
+    def source(settings: Mapping[str, Any], model: str) -> dict[str, str]:
+        """Return what a manifest says of the questions that settings ask a model."""
+        return datasets.source_record(settings["dataset"])
+
+    @staticmethod
     def right(answers: pd.DataFrame) -> pd.DataFrame:
-        """Return ``item, right``: each text that counts as right of it, "" if none does."""
+        """Return ``item, right``: each text that counts as right of it, "" if none."""
         return pd.DataFrame(columns=["item", "right"])
 
     @staticmethod
     def instances(answers: pd.DataFrame, **settings: Any) -> pd.DataFrame:
-        """Return a row a prompt: ``said``, its mark ``right``, and ``target``, right texts."""
+        """Return a row a prompt with its text ``said``, its mark ``right``, ``target``.
+
+        ``target`` is a list of the right texts, ``right`` is in [0, 1].
+        """
         raise UserError("This study has no instances to export: write `instances`.")
 
     @staticmethod
@@ -205,52 +331,57 @@ class Study(Protocol):
         return ()
 
 
-def member(study: Study, name: str) -> Callable[..., Any]:
-    """Return a function of a study; if its module has none, that of `Study`.
+def member(study: Study, name: str) -> Any:  # members are of several types
+    """Return a member of a study; if its module has none, that of `StudyDefaults`.
 
     >>> member(object(), "halves")(pd.DataFrame())
     Half(answers=None, n=1, n_half=1)
     """
-    return getattr(study, name, getattr(Study, name))
+    return getattr(study, name, getattr(StudyDefaults, name))
 
 
 def add_columns(
     facts: pd.DataFrame,
     answers: pd.DataFrame,
     measures: Iterable[Measure],
-    **settings: Any,
+    **settings: Any,  # of several types
 ) -> pd.DataFrame:
-    """Add the columns that measures compute from answers, each with the settings it takes."""
-    found = facts.copy()
+    """Add the columns that measures compute from answers, with their settings."""
+    facts = facts.copy()
     for measure in measures:
         if measure.from_answers is None:
             continue
-        taken = settings_for_function(measure.from_answers, settings)
+        own_settings = settings_for_function(measure.from_answers, settings)
         (column,) = measure.columns
-        values = measure.from_answers(answers, **taken)
-        found[column] = found["item"].map(values).astype(float)
-    return found
+        values = measure.from_answers(answers, **own_settings)
+        facts[column] = facts["item"].map(values).astype(float)
+    return facts
 
 
 def measurable(study: Study, *facts: pd.DataFrame) -> list[Measure]:
-    """Return the measures whose columns are in all tables of facts, in the study's order.
+    """Return the measures whose columns are in all tables of facts.
 
-    Tables that an older version has saved lack the columns of newer measures.
+    They are in the study's order. Tables that an older version has saved lack the
+    columns of newer measures.
     """
-    there = set.intersection(*(set(table.columns) for table in facts))
-    return [measure for measure in study.MEASURES if there.issuperset(measure.columns)]
+    columns_of_tables = [set(table.columns) for table in facts]
+    shared = set.intersection(*columns_of_tables)
+    return [measure for measure in study.MEASURES if shared.issuperset(measure.columns)]
 
 
 def right_texts(rows: pd.DataFrame, column: str, items: Iterable[str]) -> pd.DataFrame:
-    """Return ``item, right`` of rows that are right; "" for those of the items without one."""
-    found = pd.DataFrame({"item": rows["item"], "right": rows[column].str.strip()})
-    without = sorted(set(items) - set(found["item"]))
-    none = pd.DataFrame({"item": without, "right": ""})
-    return pd.concat([found, none]).drop_duplicates(ignore_index=True)
+    """Return ``item, right`` of rows that are right; "" for the items without one."""
+    right = pd.DataFrame({"item": rows["item"], "right": rows[column].str.strip()})
+    without = sorted(set(items) - set(right["item"]))
+    empty = pd.DataFrame({"item": without, "right": ""})
+    return pd.concat([right, empty]).drop_duplicates(ignore_index=True)
 
 
 def every_other(answers: pd.DataFrame, columns: list[str]) -> Half:
-    """Return the answers whose wordings have even numbers, if the first column has four."""
+    """Return the answers whose wordings have even numbers in all columns.
+
+    They are halved if the first column numbers four wordings or more.
+    """
     n = answers[columns[0]].nunique()
     if n < 4:
         return Half(None, n, 1)
@@ -260,14 +391,16 @@ def every_other(answers: pd.DataFrame, columns: list[str]) -> Half:
 
 
 def most_distinct_in_group(
-    answers: pd.DataFrame, of: str = "item", by: str = "relation"
+    answers: pd.DataFrame, column: str = "item", by: str = "relation"
 ) -> int:
     """Return the most different items (options ...) of any relation (item ...)."""
-    return int(answers.groupby(by)[of].nunique().max()) if len(answers) else 0
+    if answers.empty:
+        return 0
+    return int(answers.groupby(by)[column].nunique().max())
 
 
 def default_settings(study: Study) -> dict[str, Any]:
-    """Return the settings of a study with their defaults: what its `ask` and `facts` take.
+    """Return a study's settings with their defaults: what `ask` and `facts` take.
 
     Parameters
     ----------
@@ -278,22 +411,25 @@ def default_settings(study: Study) -> dict[str, Any]:
     dict
         Name to default.
     """
-    taken = [*_keywords(study.ask).items(), *_keywords(study.facts).items()]
-    return {
-        name: value for name, value in taken if name not in ARGUMENTS_BESIDE_SETTINGS
-    }
+    settings = _keyword_defaults(study.ask) | _keyword_defaults(study.facts)
+    for name in ARGUMENTS_BESIDE_SETTINGS:
+        settings.pop(name, None)
+    return settings
 
 
 def settings_for_function(
-    function: Callable, given: Mapping[str, Any]
+    function: Callable, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return those of the given settings that a function takes."""
-    return {name: given[name] for name in _keywords(function) if name in given}
+    """Return those of the settings that a function takes."""
+    names = _keyword_defaults(function)
+    return {name: settings[name] for name in names if name in settings}
 
 
-def _keywords(function: Callable) -> dict[str, Any]:
-    found = inspect.signature(function).parameters.values()
-    return {each.name: each.default for each in found if each.kind is each.KEYWORD_ONLY}
+def _keyword_defaults(function: Callable) -> dict[str, Any]:
+    """Return the keyword-only arguments of a function with their defaults."""
+    parameters = inspect.signature(function).parameters.values()
+    keywords = [each for each in parameters if each.kind is each.KEYWORD_ONLY]
+    return {keyword.name: keyword.default for keyword in keywords}
 
 
 def check_firm(firm: float) -> float:
@@ -309,19 +445,44 @@ def summary_of_measures(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Sum facts up: each measure with its interval, over all facts and relation by relation."""
-    parts = [("all", facts)]
+    """Sum facts up: each measure with its interval, over all facts and by relation.
+
+    Parameters
+    ----------
+    measures : iterable of Measure
+    facts : DataFrame
+        ``relation`` and the columns of the measures; the bootstrap draws within
+        ``stratum``, or within ``relation`` where there is none.
+    n_resamples, seed : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    DataFrame
+        ``relation, measure, estimate, low, high, n``; relation ``"all"`` comes first,
+        and alone where there is one relation only.
+    """
+    groups = [("all", facts)]
     if len(set(facts["relation"])) > 1:
-        parts += facts.groupby("relation")
+        groups += facts.groupby("relation")
     rows = []
-    for name, part in parts:
+    for relation, group in groups:
         for measure in measures:
-            counted = part.dropna(subset=list(measure.columns))
-            strata = counted.get("stratum", counted["relation"])
-            values = counted[list(measure.columns)].astype(float)
-            found = stats.estimate_with_interval(
-                values, measure.statistic, strata, n_resamples, seed
-            )
-            found = found._replace(n=measure.n(counted))
-            rows.append({"relation": name, "measure": measure.name} | found._asdict())
-    return schemas.checked(pd.DataFrame(rows), "summary")
+            row = {"relation": relation, "measure": measure.name}
+            row |= _interval_of_measure(measure, group, n_resamples, seed)._asdict()
+            rows.append(row)
+    return schemas.table_with_checked_columns(pd.DataFrame(rows), "summary")
+
+
+def _interval_of_measure(
+    measure: Measure, facts: pd.DataFrame, n_resamples: int, seed: int
+) -> stats.Interval:
+    """Return a measure with its interval, over the facts that have its columns."""
+    columns = list(measure.columns)
+    counted = facts.dropna(subset=columns)
+    strata = counted.get("stratum", counted["relation"])
+    values = counted[columns].astype(float)
+    interval = stats.estimate_with_interval(
+        values, measure.statistic, strata, n_resamples, seed
+    )
+    return interval._replace(n=measure.n(counted))

@@ -18,7 +18,7 @@ def compare_models(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare models in all measures of a study, pair by pair, on the facts that both were asked.
+    """Compare models in all measures of a study, pair by pair, on facts asked of both.
 
     Both models of a pair are resampled together, so a fact that is hard for both does
     not widen the interval. Where a measure leaves facts out (MONITOR counts only those
@@ -52,10 +52,12 @@ def compare_models(
     Examples
     --------
     >>> from helpers.studies import latent_knowledge
-    >>> one = pd.DataFrame({"item": list("abcd"), "relation": "P36", "mass": 0.5,
-    ...                     "right": [0.0, 0.0, 0.0, 1.0]})
-    >>> found = compare_models(latent_knowledge, {"small": one, "large": one.assign(right=1.0)})
-    >>> found[["first", "second", "measure", "estimate", "n"]].values.tolist()
+    >>> small = pd.DataFrame({"item": list("abcd"), "relation": "P36", "mass": 0.5,
+    ...                       "right": [0.0, 0.0, 0.0, 1.0]})
+    >>> facts = {"small": small, "large": small.assign(right=1.0)}
+    >>> differences = compare_models(latent_knowledge, facts)
+    >>> columns = ["first", "second", "measure", "estimate", "n"]
+    >>> differences[columns].values.tolist()
     [['large', 'small', 'right', 0.75, 4], ['large', 'small', 'mass', 0.0, 4]]
     """
     if len(facts) < 2:
@@ -65,16 +67,19 @@ def compare_models(
     for name, table in facts.items():
         check_columns(table, ["item", "relation", *columns], f"facts of {name}")
     models = {name: facts_by_item(table) for name, table in facts.items()}
-    for one, two in combinations(models, 2):
-        if models[one].index.intersection(models[two].index).empty:
-            raise UserError(f"{one} and {two} share no fact: ask both the same facts.")
+    for first, second in combinations(models, 2):
+        shared_items = models[first].index.intersection(models[second].index)
+        if shared_items.empty:
+            raise UserError(
+                f"{first} and {second} share no fact: ask both the same facts."
+            )
     return measure_differences(models, measures, n_resamples=n_resamples, seed=seed)
 
 
 def _shared_measures(
     study: Study, facts: Mapping[str, pd.DataFrame]
 ) -> Sequence[Measure]:
-    """Return the measures that all tables have the columns of, and warn of the others."""
+    """Return the measures that all tables have columns of, and warn of the others."""
     measures = measurable(study, *facts.values())
     if not measures:  # no facts of this study
         return study.MEASURES
@@ -88,7 +93,7 @@ def _shared_measures(
 
 
 def facts_by_item(facts: pd.DataFrame) -> pd.DataFrame:
-    """Index facts by item, in order; a ``stratum`` of the bootstrap stands in for ``relation``."""
+    """Index facts by item, in order; a ``stratum`` stands in for ``relation``."""
     if "stratum" in facts:
         facts = facts.assign(relation=facts["stratum"]).drop(columns="stratum")
     return facts.set_index("item").sort_index()
@@ -101,22 +106,28 @@ def measure_difference(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> stats.Difference:
-    """Return first minus second in one measure, of tables of :func:`facts_by_item`, on facts of both."""
+    """Return first minus second in one measure, on the facts that count for both.
+
+    Both tables are as from :func:`facts_by_item`.
+    """
     columns = list(measure.columns)
-    left, right = (table.dropna(subset=columns) for table in (first, second))
-    both = left.index.intersection(right.index).sort_values()
-    if both.empty:
-        return stats.Difference(*[float("nan")] * 4, 0)
-    left, right = left.loc[both], right.loc[both]
-    found = stats.paired_difference(
-        left[columns],
-        right[columns],
+    first = first.dropna(subset=columns)
+    second = second.dropna(subset=columns)
+    shared_items = first.index.intersection(second.index).sort_values()
+    if shared_items.empty:
+        nan = float("nan")
+        return stats.Difference(nan, nan, nan, nan, 0)
+    first = first.loc[shared_items]
+    second = second.loc[shared_items]
+    difference = stats.paired_difference(
+        first[columns],
+        second[columns],
         measure.statistic,
-        left["relation"],
+        first["relation"],
         n_resamples,
         seed,
     )
-    return found._replace(n=measure.n(left))
+    return difference._replace(n=measure.n(first))
 
 
 def measure_differences(
@@ -126,33 +137,35 @@ def measure_differences(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare pairs of models in all measures, each on the facts that count for both."""
-    chosen = [(b, a) for a, b in combinations(models, 2)] if pairs is None else pairs
+    """Compare pairs of models in all measures, on the facts that count for both."""
+    if pairs is None:
+        pairs = [(later, earlier) for earlier, later in combinations(models, 2)]
     measures = list(measures)
     rows = []
-    for first, second in chosen:
+    for first, second in pairs:
         for measure in measures:
-            found = measure_difference(
+            difference = measure_difference(
                 models[first], models[second], measure, n_resamples, seed
             )
-            row = {
-                "first": first,
-                "second": second,
-                "measure": measure.name,
-            } | found._asdict()
-            sure = found.low > 0 or found.high < 0
-            if (
-                abs(found.estimate) < ROUNDING_DIFFERENCE
-                or measure.higher is None
-                or not sure
-            ):
-                better = ""
-            else:
-                better = first if (found.low > 0) == measure.higher else second
-            rows.append(row | {"better": better})
-    return numeric_table(
-        rows, ["first", "second", "measure", *stats.Difference._fields, "better"]
-    )
+            row = {"first": first, "second": second, "measure": measure.name}
+            row |= difference._asdict()
+            row["better"] = _better_model(first, second, difference, measure.higher)
+            rows.append(row)
+    columns = ["first", "second", "measure", *stats.Difference._fields, "better"]
+    return numeric_table(rows, columns)
+
+
+def _better_model(
+    first: str, second: str, difference: stats.Difference, higher: bool | None
+) -> str:
+    """Return the better of two models; "" if undecided or if neither side is better."""
+    if higher is None or abs(difference.estimate) < ROUNDING_DIFFERENCE:
+        return ""
+    if difference.low > 0:
+        return first if higher else second
+    if difference.high < 0:
+        return second if higher else first
+    return ""
 
 
 def numeric_table(
@@ -160,5 +173,8 @@ def numeric_table(
 ) -> pd.DataFrame:
     """Lay out rows as a table whose figures are numbers, also where there is no row."""
     table = pd.DataFrame(rows, columns=list(columns))
-    figures = [name for name in stats.Difference._fields[:-1] if name in table]
-    return table.astype({**dict.fromkeys(figures, float), "n": int})
+    types: dict[str, type] = {"n": int}
+    for name in stats.Difference._fields:
+        if name != "n" and name in table:
+            types[name] = float
+    return table.astype(types)

@@ -33,15 +33,19 @@ TITLE = "MONITOR"
 WRAPPED = True  # its questions may be put into any prompt format
 # A verdict needs words after the answer, and in the base frame what the model writes.
 FOR_VERDICT = {"texts": ("right", "none"), "control": False}
-FIGURES = {"anchor": ("anchor", 1), "pfd": ("PFD", -1)}
-FIGURES |= {"ird": ("IRD", -1), "deviation": ("deviation", -1)}
+FIGURES = {
+    "anchor": ("anchor", 1),
+    "pfd": ("PFD", -1),
+    "ird": ("IRD", -1),
+    "deviation": ("deviation", -1),
+}
 AS_PRINTED = {
     "n_frames": 7,
     "match": "exact_match",
     "alphas": list(monitor.EQUAL_WEIGHTS),
 }
-_COUNTED = ("counted_deviation", "counted_anchor")
-_RATIO = {"columns": _COUNTED, "statistic": monitor.ratio_of_sums}
+COUNTED_COLUMNS = ("counted_deviation", "counted_anchor")
+_RATIO = {"columns": COUNTED_COLUMNS, "statistic": monitor.ratio_of_sums}
 MEASURES = tuple(measures_of_study("monitor", MONITOR=_RATIO).values())
 
 
@@ -66,12 +70,13 @@ def ask(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Score each fact's object in every frame, after the answer, wrong words and unrelated ones.
+    """Score each fact's object in every frame, and after right, wrong and other words.
 
     Parameters
     ----------
     model : LanguageModel
-        Asked in its `prompt_format` (see `helpers.probing.format_choice.choose_prompt_format`).
+        Asked in its `prompt_format` (see
+        `helpers.probing.format_choice.choose_prompt_format`).
     facts : DataFrame, optional
         As from `helpers.datasets.load`; by default `n_facts` of each of `relations` (0
         and none: all of the data set). Lists in a column `unrelated` are said in place
@@ -104,25 +109,23 @@ def ask(
         facts = datasets.load(dataset, list(relations) or None, n_facts or None, seed)
     frames = datasets.prompt_frames(dataset, facts["relation"].unique())
     if control and "unrelated" not in facts:
-        facts = facts.assign(
-            unrelated=datasets.draw_unrelated_words(dataset, facts, seed)
-        )
+        unrelated = datasets.draw_unrelated_words(dataset, facts, seed)
+        facts = facts.assign(unrelated=unrelated)
     wrap = format_choice.probe_wrapper(model, dataset, facts, seed)
     probes = wrap(prompts.monitor_probes(facts, frames, n_frames))
-    spoken = None
+    answered_in_words = None
     if texts is not None:
-        base = (probes["frame"] == 0) | (probes["context"] != "none")
-        spoken = base & probes["context"].isin(texts)
-    answers = probing.score_and_generate(model, probes, spoken, cache=cache)
-    return schemas.checked(answers, "answers", "monitor")
+        in_base_frame = (probes["frame"] == 0) | (probes["context"] != "none")
+        answered_in_words = in_base_frame & probes["context"].isin(texts)
+    answers = probing.score_and_generate(model, probes, answered_in_words, cache=cache)
+    return schemas.table_with_checked_columns(answers, "answers", "monitor")
 
 
-def items_drawn_by_settings(given: Mapping[str, Any], model: str) -> pd.Series:
+def items_drawn_by_settings(settings: Mapping[str, Any], model: str) -> pd.Series:
     """Return the facts of the atlas that settings draw."""
-    chosen = datasets.load(
-        "atlas", given["relations"], given["n_facts"] or None, given["seed"]
-    )
-    return chosen["fact"]
+    n_facts = settings["n_facts"] or None  # 0 takes all
+    facts = datasets.load("atlas", settings["relations"], n_facts, settings["seed"])
+    return facts["fact"]
 
 
 def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
@@ -163,28 +166,44 @@ def facts(
         prompt.
     """
     known = anchors.known_facts(answers, rule=match)
-    found = monitor.fact_scores(
-        answers, known, anchors.anchor_column(anchor_mode), alphas
-    )
+    column = anchors.anchor_column(anchor_mode)
+    scores = monitor.fact_scores(answers, known, column, alphas)
     for name in ("deviation", "anchor"):
-        found[f"counted_{name}"] = found[name].where(found["counted"])
-    found["coverage"] = found["counted_anchor"].notna().astype(float)
-    marked = accuracy.mark_texts(answers[answers["text"].notna()], rule=match)
-    marked["right"] = marked["right"].astype(float)
-    of_paper = marked[marked["context"].isin(["none", "wrong"])]
-    of_base = of_paper[(of_paper["context"] == "none") & (of_paper["frame"] == 0)]
-    for name, marks in (("base", of_base), ("average", of_paper)):
-        found[name] = found["item"].map(marks.groupby("item")["right"].mean())
-    alone = answers[answers["context"] == "none"]
-    for frame, rows in alone.groupby("frame"):
-        column = f"asked_frame{int(frame)}" if frame else "asked_once"
-        once = rows.set_index("item")["logprobs"].map(np.sum)
-        found[column] = np.exp(found["item"].map(once))
-    written = alone[alone["frame"] == 0].set_index("item")["text"]
-    found["written"] = found["item"].map(written)
-    settings = {"match": match, "alphas": alphas, "anchor_mode": anchor_mode}
-    found = add_columns(found, answers, MEASURES, **settings)
-    return schemas.checked(found, "facts", "monitor")
+        scores[f"counted_{name}"] = scores[name].where(scores["counted"])
+    scores["coverage"] = scores["counted_anchor"].notna().astype(float)
+    marked = _answers_in_words(answers, match)
+    in_base_prompt = (marked["context"] == "none") & (marked["frame"] == 0)
+    in_prompts_of_paper = marked["context"].isin(["none", "wrong"])
+    scores["base"] = _share_right(marked[in_base_prompt], scores["item"])
+    scores["average"] = _share_right(marked[in_prompts_of_paper], scores["item"])
+    without_context = answers[answers["context"] == "none"]
+    for frame, rows in without_context.groupby("frame"):
+        name = f"asked_frame{int(frame)}" if frame else "asked_once"
+        logprob = rows.set_index("item")["logprobs"].map(np.sum)
+        scores[name] = np.exp(scores["item"].map(logprob))
+    base_prompts = without_context[without_context["frame"] == 0]
+    text = base_prompts.set_index("item")["text"]
+    scores["written"] = scores["item"].map(text)
+    scores = add_columns(
+        scores,
+        answers,
+        MEASURES,
+        match=match,
+        alphas=alphas,
+        anchor_mode=anchor_mode,
+    )
+    return schemas.table_with_checked_columns(scores, "facts", "monitor")
+
+
+def _answers_in_words(answers: pd.DataFrame, match: str) -> pd.DataFrame:
+    """Return the prompts that are answered in words, each marked ``right`` or not."""
+    return accuracy.mark_texts(answers[answers["text"].notna()], rule=match)
+
+
+def _share_right(marked: pd.DataFrame, items: pd.Series) -> pd.Series:
+    """Return of each item the share of its marked answers that are right."""
+    right = marked["right"].astype(float)
+    return items.map(right.groupby(marked["item"]).mean())
 
 
 def right(answers: pd.DataFrame) -> pd.DataFrame:
@@ -193,8 +212,8 @@ def right(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def instances(answers: pd.DataFrame, *, match: str = "exact_match") -> pd.DataFrame:
-    """Return the prompts that the model answers in words, with ``said, right, target``."""
-    marked = accuracy.mark_texts(answers[answers["text"].notna()], rule=match)
+    """Return the prompts that are answered in words, with ``said, right, target``."""
+    marked = _answers_in_words(answers, match)
     target = [[text] for text in marked["object"]]
     return marked.assign(said=marked["text"], target=target)
 
@@ -205,29 +224,27 @@ def halves(answers: pd.DataFrame) -> Half:
 
 
 def printed(run: Run) -> Iterator[Printed]:
-    """Yield the paper's score, accuracy over the R and M prompts, and primary anchor."""
-    facts = run.facts
+    """Yield the paper's score, accuracy over the R and M prompts, and anchor."""
     score = monitor.ratio_of_sums
-    yield Printed("MONITOR: score", facts, list(_COUNTED), score, "mean")
-    accuracies = ["average"]
-    yield Printed("MONITOR: mean accuracy", facts, accuracies, stats.mean, "mean")
-    counted = ["counted_anchor"]
-    yield Printed("MONITOR: mean anchor", facts, counted, stats.mean, "mean")
+    table = run.facts
+    yield Printed("MONITOR: score", table, list(COUNTED_COLUMNS), score, "mean")
+    yield Printed("MONITOR: mean accuracy", table, ["average"], stats.mean, "mean")
+    yield Printed("MONITOR: mean anchor", table, ["counted_anchor"], stats.mean, "mean")
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:
-    r"""Call facts known that the model answers after the hint, and steadily."""
+    """Call facts known that the model answers after the hint, and steadily."""
     check_firm(firm)
     steady = 1 - facts["deviation"] / facts["anchor"]
     known = facts["counted"] & (steady >= firm)
     score = steady.clip(lower=0).where(facts["counted"], 0.0)
-    found = {
+    columns = {
         "known": known.astype(float),
         "score": score,
         "blind": np.nan,
         "asserted": None,
     }
-    return pd.DataFrame(found, index=facts.index)
+    return pd.DataFrame(columns, index=facts.index)
 
 
 summary = partial(summary_of_measures, MEASURES)

@@ -39,7 +39,11 @@ MEASURES = tuple(measures_of_study("multiplicity").values())
 
 
 class Benchmark(NamedTuple):
-    """How the paper asked a benchmark: its name there, rows of its files, what varies, shots."""
+    """How the paper asked a benchmark.
+
+    It has the `name` there; its files have so many `rows`. The `kind` of variation is
+    what varies, behind so many `shots`.
+    """
 
     name: str
     rows: tuple[int, ...]
@@ -82,64 +86,72 @@ def ask(
     """Let the model choose an option under every variation of the question."""
     from helpers import probing
 
-    only = None if facts is None else set(facts["fact"])
-    n, wanted = (n_items, relations) if only is None else (0, ())
-    how = {"n": n or None, "relations": list(wanted) or None, "only": only}
-    bench = multiple_choice.load_benchmark(
-        dataset, seed=seed, n_options=n_options, model=model.name, **how
+    benchmark_of_seed = partial(
+        multiple_choice.load_benchmark,
+        dataset,
+        seed=seed,
+        n_options=n_options,
+        model=model.name,
     )
+    if facts is None:
+        bench = benchmark_of_seed(n=n_items or None, relations=list(relations) or None)
+        n_shots = bench.n_shots
+    else:
+        bench = benchmark_of_seed(only=set(facts["fact"]))
+        n_shots = 0
     items = bench.items
     frames = datasets.prompt_frames(dataset) if "subject" in items else None
     kind = focus or ("frames" if frames is not None else bench.kinds[0])
-    ways, n_shots, _ = variations.plan_variations(
-        items,
-        [kind],
-        n_variations,
-        bench.pool,
-        bench.n_shots if facts is None else 0,
-        frames,
+    n_of_kinds, n_shots, _ = variations.plan_variations(
+        items, [kind], n_variations, bench.pool, n_shots, frames
     )
     probes = variations.variation_probes(
-        items, kind, ways[kind], style=bench.style, pool=bench.pool, n_shots=n_shots,
-        frames=frames, seed=seed,
-    )  # fmt: skip
-    scored = probing.score(model, probes, cache=cache)
+        items,
+        kind,
+        n_of_kinds[kind],
+        style=bench.style,
+        pool=bench.pool,
+        n_shots=n_shots,
+        frames=frames,
+        seed=seed,
+    )
+    answers = probing.score(model, probes, cache=cache)
     if "false_object" in items:
-        false = items.set_index("item")["false_object"]
-        scored = scored.assign(false_object=scored["item"].map(false))
-    return schemas.checked(scored, "answers", "multiplicity")
+        false_objects = items.set_index("item")["false_object"]
+        answers = answers.assign(false_object=answers["item"].map(false_objects))
+    return schemas.table_with_checked_columns(answers, "answers", "multiplicity")
 
 
-def source(given: Mapping[str, Any], model: str) -> dict[str, Any]:
+def source(settings: Mapping[str, Any], model: str) -> dict[str, str]:
     """Return what a manifest says of the questions that settings ask a model."""
-    bench = multiple_choice.load_benchmark(
-        given["dataset"],
-        given["n_items"] or None,
-        given["seed"],
-        given["n_options"],
-        list(given["relations"]) or None,
-        model,
-    )
-    return bench.about
+    return _benchmark_of_settings(settings["dataset"], settings, model).about
 
 
-def items_drawn_by_settings(given: Mapping[str, Any], model: str) -> pd.Series:
+def items_drawn_by_settings(settings: Mapping[str, Any], model: str) -> pd.Series:
     """Return the questions of the atlas that settings draw."""
-    wanted, n = given["relations"] or None, given["n_items"] or None
-    bench = multiple_choice.load_benchmark(
-        "atlas", n, given["seed"], given["n_options"], wanted, model
+    return _benchmark_of_settings("atlas", settings, model).items["item"]
+
+
+def _benchmark_of_settings(
+    dataset: str, settings: Mapping[str, Any], model: str
+) -> multiple_choice.Benchmark:
+    """Return the questions of a data set that settings ask a model."""
+    return multiple_choice.load_benchmark(
+        dataset,
+        n=settings["n_items"] or None,  # 0 takes all
+        seed=settings["seed"],
+        n_options=settings["n_options"],
+        relations=list(settings["relations"]) or None,
+        model=model,
     )
-    return bench.items["item"]
 
 
 def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
     """Return the settings of size that answers show."""
-    found = {
+    return {
         "n_items": answers["item"].nunique(),
         "n_options": most_distinct_in_group(answers, "option", "item"),
-    }
-    return found | {
-        "n_variations": most_distinct_in_group(answers, "variation", "kind")
+        "n_variations": most_distinct_in_group(answers, "variation", "kind"),
     }
 
 
@@ -172,19 +184,26 @@ def facts(
         majority's option, and ``stratum``: questions are drawn from all alike.
     """
     if "kind" in answers:
-        answers = _of_kind(answers, focus)
+        answers = _answers_under_kind(answers, focus)
     chosen = choices.chosen_options(answers, rule)
-    found = choices.item_scores(chosen, tau, replacement, correct_by)
-    found = found.assign(said=majority_texts(found, answers), stratum="all")
-    settings = {"rule": rule, "tau": tau, "replacement": replacement}
-    settings["correct_by"] = correct_by
-    found = add_columns(found, answers, MEASURES, **settings)
-    return schemas.checked(found, "facts", "multiplicity")
+    scores = choices.item_scores(chosen, tau, replacement, correct_by)
+    scores = scores.assign(said=majority_texts(scores, answers), stratum="all")
+    scores = add_columns(
+        scores,
+        answers,
+        MEASURES,
+        rule=rule,
+        tau=tau,
+        replacement=replacement,
+        correct_by=correct_by,
+    )
+    return schemas.table_with_checked_columns(scores, "facts", "multiplicity")
 
 
-def _of_kind(answers: pd.DataFrame, kind: str) -> pd.DataFrame:
+def _answers_under_kind(answers: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Return the answers under one kind of variation, by default the first."""
-    return answers[answers["kind"] == (kind or answers["kind"].iloc[0])]
+    kind = kind or answers["kind"].iloc[0]
+    return answers[answers["kind"] == kind]
 
 
 def right(answers: pd.DataFrame) -> pd.DataFrame:
@@ -196,9 +215,9 @@ def right(answers: pd.DataFrame) -> pd.DataFrame:
 def instances(
     answers: pd.DataFrame, *, focus: str = "", rule: str = "mean"
 ) -> pd.DataFrame:
-    """Return every question under every prompt of a kind, with ``said, right, target``."""
+    """Return a row for each question and prompt of a kind: ``said, right, target``."""
     prompt = ["item", "variant"]
-    answers = _of_kind(answers, focus)
+    answers = _answers_under_kind(answers, focus)
     chosen = choices.chosen_options(answers, rule)
     true = answers[answers["correct"]].set_index(prompt)["text"]
     texts = true[pd.MultiIndex.from_frame(chosen[prompt])]
@@ -215,6 +234,7 @@ def printed(run: Run) -> Iterator[Printed]:
     if run.dataset not in BENCHMARKS:
         return
     benchmark = BENCHMARKS[run.dataset].name
+    table = run.facts
     columns = {
         "accuracy": "accuracy",
         "ambiguity": "ambiguous",
@@ -222,17 +242,15 @@ def printed(run: Run) -> Iterator[Printed]:
     }
     for measure, column in columns.items():
         title = f"multiplicity: {benchmark} {measure}"
-        yield Printed(title, run.facts, [column], stats.mean, "all")
+        yield Printed(title, table, [column], stats.mean, "all")
 
 
-def majority_texts(found: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
+def majority_texts(scores: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
     """Return the text of the majority's option of each item."""
-    texts = answers.drop_duplicates(["item", "option"]).set_index(["item", "option"])[
-        "text"
-    ]
-    return texts.reindex(
-        pd.MultiIndex.from_frame(found[["item", "majority"]])
-    ).to_numpy()
+    options = answers.drop_duplicates(["item", "option"])
+    texts = options.set_index(["item", "option"])["text"]
+    majorities = pd.MultiIndex.from_frame(scores[["item", "majority"]])
+    return texts.reindex(majorities).to_numpy()
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM_THRESHOLD) -> pd.DataFrame:

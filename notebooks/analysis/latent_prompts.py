@@ -12,7 +12,7 @@ import pandas as pd
 
 from helpers import UserError, datasets
 from helpers.prompts.lists import (
-    Asked,
+    FactPrompt,
     draw_examples,
     ic_lke_probes,
     open_pair_and_space,
@@ -102,7 +102,7 @@ def probes_from_templates(
         for template in templates[templates["relation"] == row.relation].itertuples():
             way, number = template.kind, template.number
             prompt, space = open_pair_and_space(row.subject, template.template)
-            asked.append(Asked(row, f"{way}{number}", prompt, space, way, number))
+            asked.append(FactPrompt(row, f"{way}{number}", prompt, space, way, number))
     return probes_with_choices(asked, options)
 
 
@@ -114,7 +114,7 @@ def probes_without_examples(
     asked = []
     for row in tests.itertuples():
         prompt, space = open_pair_and_space(row.subject, template)
-        asked.append(Asked(row, "0 0", prompt, space, separator=separator))
+        asked.append(FactPrompt(row, "0 0", prompt, space, separator=separator))
     return probes_with_choices(asked, options)
 
 
@@ -149,5 +149,5 @@ def probes_of_released_code(
     asked = []
     for row in tests.itertuples():
         prompt = heads[row.relation] + row.subject + end
-        asked.append(Asked(row, name, prompt, " ", **listed))
+        asked.append(FactPrompt(row, name, prompt, " ", **listed))
     return probes_with_choices(asked, options)

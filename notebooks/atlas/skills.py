@@ -54,7 +54,7 @@ def list_completion_probes(
     }
     none, *more = (f"list, {n} examples" for n in EXAMPLE_COUNTS)
     alone = [
-        lists.Asked(
+        lists.FactPrompt(
             row,
             none,
             *lists.open_pair_and_space(row.subject, LINE_SEPARATOR),

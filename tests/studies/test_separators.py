@@ -124,10 +124,10 @@ def test_the_choice_does_not_depend_on_order_or_on_what_else_is_asked(small):
     pd.testing.assert_frame_equal(again, table, atol=1e-5)
     facts = datasets.panel_facts(24).query("relation in ['P17', 'P36']")
     answers = study.ask(small, facts, **TWO, n_choices=5)
-    chosen = study.choose(small, facts, **TWO)
+    chosen = study.settings_chosen_on_model(small, facts, **TWO)
     assert chosen == {"separator": table.index[0]}
     named = study.ask(small, facts, **TWO, n_choices=5, separator=table.index[0])
-    assert study.choose(small, facts, **TWO, **chosen) == {}
+    assert study.settings_chosen_on_model(small, facts, **TWO, **chosen) == {}
     pd.testing.assert_frame_equal(answers, named, atol=1e-5)
 
 

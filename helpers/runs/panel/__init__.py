@@ -1,1 +1,1 @@
-"""The panel's facts, asked by all four chapters: `asking` them, and `reading` what was answered."""
+"""The panel's facts, asked by all four chapters, and what was answered."""

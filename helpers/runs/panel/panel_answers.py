@@ -1,4 +1,4 @@
-"""What the chapters' runs say of the panel's facts: saved beside a run, and found again."""
+"""What the chapters' runs say of the panel's facts: saved beside a run, and read."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,28 +15,25 @@ from helpers.studies import STUDIES
 PANEL_FILE = "panel.parquet"
 
 PANEL_RUN_COLUMNS = [
-    *(
-        "model",
-        "chapter",
-        "dataset",
-        "n_facts",
-        "seed",
-        "finished",
-        "commit",
-        "weights",
-    ),
-    *(
-        "n_parameters",
-        "probes",
-        "tokens",
-        "forwarded",
-        "left_out",
-        "folder",
-        "settings",
-        "version",
-    ),
+    "model",
+    "chapter",
+    "dataset",
+    "n_facts",
+    "seed",
+    "finished",
+    "commit",
+    "weights",
+    "n_parameters",
+    "probes",
+    "tokens",
+    "forwarded",
+    "left_out",
+    "folder",
+    "settings",
+    "version",
 ]
-COLUMNS_THAT_MUST_AGREE = {  # column: what it means if it differs, and among which runs it must not
+# Column: what it means if it differs, and among which runs it must not.
+COLUMNS_THAT_MUST_AGREE = {
     "checksum": ("other data", None),
     "n_facts": ("a panel of another size", None),
     "version": ("another version of the helpers", None),
@@ -48,52 +45,72 @@ COLUMNS_THAT_MUST_AGREE = {  # column: what it means if it differs, and among wh
 def save_panel_answers(
     folder: Path, answers: pd.DataFrame, about: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write the answers about the panel into a run's folder, before the run itself is saved."""
+    """Write the answers about the panel into a run's folder, before the run is saved.
+
+    What the run's manifest is to say of them is returned.
+    """
     path = folder / PANEL_FILE
     with reraise_failed_write(path, "make room, then run again"):
         answers.to_parquet(path, index=False)
-    return {"n_facts": int(answers["item"].nunique()), "sha256": _sha256(path), **about}
+    n_facts = int(answers["item"].nunique())
+    return {"n_facts": n_facts, "sha256": _sha256(path), **about}
 
 
 def candidate_models(folder: str | Path, dataset: str = "atlas") -> list[str]:
-    """Return the models whose runs may be read: the bundled ones; on other data, those that ran."""
+    """Return the models whose runs may be read: the bundled ones.
+
+    On other data these are the models that ran, bundled ones only if no other did.
+    """
+    bundled = bundled_models()
     if dataset == "atlas":
-        return bundled_models()
-    name, table = datasets.source_record(dataset)["name"], runs.load(folder)
-    names = dict.fromkeys(table.loc[table["dataset"] == name, "model"])
-    return [model for model in names if model not in bundled_models()] or list(names)
+        return bundled
+    name = datasets.source_record(dataset)["name"]
+    table = runs.load(folder)
+    names = table.loc[table["dataset"] == name, "model"].unique().tolist()
+    others = [model for model in names if model not in bundled]
+    return others or names
 
 
 def panel_runs(
     folder: str | Path, models: Sequence[str], seed: int = 0, dataset: str = "atlas"
 ) -> pd.DataFrame:
-    """List the runs of the four chapters, each in its usual place, that asked the panel."""
-    every, source = (
-        runs.load(folder).to_dict("records"),
-        datasets.source_record(dataset),
-    )
-    there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
-    places = {
-        (model_slug(model), chapter): model for model in models for chapter in STUDIES
-    }
-    rows = [
-        _row(there[at], seed, source) | {"model": places[at]}
-        for at in places
-        if at in there
-    ]
-    return _alike(
-        pd.DataFrame(rows, columns=None if rows else [*PANEL_RUN_COLUMNS, "checksum"])
-    )
+    """List the runs of the chapters, each in its usual place, that asked the panel.
+
+    Returns
+    -------
+    DataFrame
+        ``PANEL_RUN_COLUMNS``; ``left_out`` says why a run is not read, "" if it is.
+    """
+    source = datasets.source_record(dataset)
+    runs_by_place = {}
+    for run in runs.load(folder).to_dict("records"):
+        place = (run["folder"].parent.name, run["folder"].name)
+        runs_by_place[place] = run
+    models_by_place = {}
+    for model in models:
+        for chapter in STUDIES:
+            models_by_place[model_slug(model), chapter] = model
+    rows = []
+    for place, model in models_by_place.items():
+        if place in runs_by_place:
+            row = _row_of_run(runs_by_place[place], seed, source)
+            rows.append(row | {"model": model})
+    if not rows:
+        return pd.DataFrame(columns=PANEL_RUN_COLUMNS)
+    return _without_disagreeing_runs(pd.DataFrame(rows))
 
 
 def models_with_all_runs(table: pd.DataFrame) -> list[str]:
-    """Return the models that all four chapters have asked the panel, the smallest first."""
-    there = (
-        table[table["left_out"] == ""].groupby("model", sort=False)["chapter"].agg(set)
-    )
-    size = table.groupby("model")["n_parameters"].max()
-    whole = [model for model, chapters in there.items() if chapters == set(STUDIES)]
-    return sorted(whole, key=lambda model: (size[model], model))
+    """Return the models that all chapters have asked the panel, the smallest first."""
+    good = table[table["left_out"] == ""]
+    chapters = good.groupby("model", sort=False)["chapter"].agg(set)
+    sizes = table.groupby("model")["n_parameters"].max()
+    whole = [model for model, names in chapters.items() if names == set(STUDIES)]
+
+    def size_and_name(model: str) -> tuple[int, str]:
+        return sizes[model], model
+
+    return sorted(whole, key=size_and_name)
 
 
 def remarks_on_missing_runs(
@@ -104,21 +121,25 @@ def remarks_on_missing_runs(
 ) -> list[str]:
     """Say in sentences which models lack a run."""
     good = table[table["left_out"] == ""]
-    said = []
+    remarks = []
     if not models:
-        made = command_of_run(next(iter(STUDIES)), "MODEL", folder, dataset)
-        said.append(
-            f"No run in {folder} is about {dataset}: `{made}`, and the other chapters too."
+        command = command_of_run(next(iter(STUDIES)), "MODEL", folder, dataset)
+        remarks.append(
+            f"No run in {folder} is about {dataset}: `{command}`, and the other "
+            "chapters too."
         )
     for model in models:
-        there = set(good.loc[good["model"] == model, "chapter"])
-        if missing := [chapter for chapter in STUDIES if chapter not in there]:
-            said.append(
-                f"{model} is not read; a run is missing: "
-                f"`{command_of_run(missing[0], model, folder, dataset)}`"
-                + (f", and likewise {', '.join(missing[1:])}." if missing[1:] else ".")
-            )
-    return said
+        chapters = set(good.loc[good["model"] == model, "chapter"])
+        missing = [chapter for chapter in STUDIES if chapter not in chapters]
+        if not missing:
+            continue
+        first, *others = missing
+        command = command_of_run(first, model, folder, dataset)
+        remark = f"{model} is not read; a run is missing: `{command}`"
+        if others:
+            remark += f", and likewise {', '.join(others)}"
+        remarks.append(f"{remark}.")
+    return remarks
 
 
 def panel_answers(folder: str | Path) -> pd.DataFrame:
@@ -140,54 +161,69 @@ def command_of_run(
     chapter: str, model: str, folder: str | Path, dataset: str = "atlas"
 ) -> str:
     """Return the command that makes a run."""
-    given = "" if dataset == "atlas" else f" --set dataset={dataset}"
-    return f"python -m book.tools run {chapter} --model {model} --runs {folder}{given}"
+    command = f"python -m book.tools run {chapter} --model {model} --runs {folder}"
+    if dataset != "atlas":
+        command += f" --set dataset={dataset}"
+    return command
 
 
-def _row(run: dict[str, Any], seed: int, source: dict[str, str]) -> dict[str, Any]:
-    manifest, told = run["manifest"], run["manifest"].get("panel") or {}
-    row = {
-        key: run[key]
-        for key in ("model", "chapter", "dataset", "seed", "finished", "folder")
-    }
-    row |= {
-        key: told.get(key, 0) for key in ("n_facts", "tokens", "forwarded", "probes")
-    }
-    row |= {key: told.get(key) for key in ("settings", "version")}
-    row["commit"] = (manifest.get("commit") or "")[:7]
-    row["weights"] = (manifest["model"].get("weights_sha") or "")[:8]
-    row["n_parameters"] = manifest["model"].get("n_parameters") or 0
-    row["checksum"] = manifest["dataset"].get("checksum")
-    own = source["name"] != "atlas"
-    if (
-        own and told
-    ):  # of models that are not bundled, each is asked in the form that suits it
-        row["settings"] = {
-            k: v for k, v in told["settings"].items() if k != "prompt_format"
-        }
-    reasons = {
-        f"it is about {row['dataset']}, not {source['name']}": row["dataset"]
-        != source["name"],
-        "it did not ask the panel": not told,
-        f"{source['name']} has changed since; run it again": own
-        and row["checksum"] != source["checksum"],
-        f"its seed is {row['seed']}, not {seed}": row["seed"] != seed,
-    }
-    return row | {
-        "left_out": next((text for text, holds in reasons.items() if holds), "")
+def _row_of_run(
+    run: dict[str, Any], seed: int, source: dict[str, str]
+) -> dict[str, Any]:
+    """Return what the table says of a run, a row of `runs.load`."""
+    manifest = run["manifest"]
+    panel = manifest.get("panel") or {}
+    settings = panel.get("settings")
+    if panel and source["name"] != "atlas":
+        # Of models that are not bundled, each is asked in the form that suits it.
+        settings = dict(panel["settings"])
+        settings.pop("prompt_format", None)
+    return {
+        "model": run["model"],
+        "chapter": run["chapter"],
+        "dataset": run["dataset"],
+        "seed": run["seed"],
+        "finished": run["finished"],
+        "folder": run["folder"],
+        "n_facts": panel.get("n_facts", 0),
+        "tokens": panel.get("tokens", 0),
+        "forwarded": panel.get("forwarded", 0),
+        "probes": panel.get("probes", 0),
+        "settings": settings,
+        "version": panel.get("version"),
+        "commit": (manifest.get("commit") or "")[:7],
+        "weights": (manifest["model"].get("weights_sha") or "")[:8],
+        "n_parameters": manifest["model"].get("n_parameters") or 0,
+        "checksum": manifest["dataset"].get("checksum"),
+        "left_out": _reason_to_leave_out(run, seed, source),
     }
 
 
-def _alike(table: pd.DataFrame) -> pd.DataFrame:
+def _reason_to_leave_out(run: dict[str, Any], seed: int, source: dict[str, str]) -> str:
+    """Return why a run is not read whatever the others are, "" if it is."""
+    manifest = run["manifest"]
+    if run["dataset"] != source["name"]:
+        return f"it is about {run['dataset']}, not {source['name']}"
+    if not manifest.get("panel"):
+        return "it did not ask the panel"
+    checksum = manifest["dataset"].get("checksum")
+    if source["name"] != "atlas" and checksum != source["checksum"]:
+        return f"{source['name']} has changed since; run it again"
+    if run["seed"] != seed:
+        return f"its seed is {run['seed']}, not {seed}"
+    return ""
+
+
+def _without_disagreeing_runs(table: pd.DataFrame) -> pd.DataFrame:
     """Leave out runs whose data, panel or weights are not those of the newest ones."""
     good = table[table["left_out"] == ""].sort_values("finished")
-    for name, (what, by) in COLUMNS_THAT_MUST_AGREE.items():
+    for name, (meaning, by) in COLUMNS_THAT_MUST_AGREE.items():
         for place, row in good.iterrows():
-            like = good if by is None else good[good[by] == row[by]]
-            if row[name] != like[name].iloc[-1] and not table.loc[place, "left_out"]:
-                table.loc[place, "left_out"] = (
-                    f"it has {what} than the newest run; run it again"
-                )
+            comparable = good if by is None else good[good[by] == row[by]]
+            newest = comparable[name].iloc[-1]
+            if row[name] != newest and not table.loc[place, "left_out"]:
+                reason = f"it has {meaning} than the newest run; run it again"
+                table.loc[place, "left_out"] = reason
     return table[PANEL_RUN_COLUMNS]
 
 

@@ -10,70 +10,93 @@ from helpers.datasets.knowledge_questions import FEWEST_ANSWERS
 from helpers.models import LanguageModel
 from helpers.prompts import lists
 from helpers.runs.panel import panel_answers
-from helpers.studies import STUDIES, default_settings, settings_for_function
+from helpers.studies import (
+    STUDIES,
+    default_settings,
+    member,
+    settings_for_function,
+)
 from helpers.studies.measures import SAMPLE_SETTINGS
 
-MOST_FACTS_WITH_STAND_IN = (
-    160  # facts at most where a frequency stands in for exposure: such models are slow
-)
-PANEL_VERSION = (
-    4  # of these ways of asking: raise it with every change that changes answers
-)
+# Where a frequency stands in for exposure, facts at most: such models are slow.
+MOST_FACTS_WITH_STAND_IN = 160
+# Of these ways of asking: raise it with every change that changes answers.
+PANEL_VERSION = 4
 
 
 def ask_panel(
     run: runs.Run, lm: LanguageModel, chosen: Mapping[str, Any] | None = None
 ) -> dict[str, Any] | None:
-    """Ask the panel as the run's study asks, and save the answers in the run's folder."""
-    given, study = run.parameters, STUDIES[run.chapter]
-    if given["n_panel"] < 0:
-        raise UserError(
-            f"n_panel is {given['n_panel']}: give a number of facts, or 0 for none."
-        )
-    truth = datasets.fact_exposure(given["dataset"], lm.name)
-    if not given["n_panel"] or truth is None:
+    """Ask the panel as the run's study asks, and save the answers in the run's folder.
+
+    Parameters
+    ----------
+    run : Run
+        Its parameters name the data set and the size of the panel.
+    lm : LanguageModel
+    chosen : mapping, optional
+        Settings that the study has chosen on the model before; by default it chooses
+        them here.
+
+    Returns
+    -------
+    dict or None
+        What the run's manifest says of it; None where nothing was asked.
+    """
+    parameters = run.parameters
+    study = STUDIES[run.chapter]
+    dataset = parameters["dataset"]
+    n_facts = parameters["n_panel"]
+    if n_facts < 0:
+        raise UserError(f"n_panel is {n_facts}: give a number of facts, or 0 for none.")
+    exposure = datasets.fact_exposure(dataset, lm.name)
+    if n_facts == 0 or exposure is None:
         return None
-    n = (
-        min(given["n_panel"], MOST_FACTS_WITH_STAND_IN)
-        if "stand_in" in truth
-        else given["n_panel"]
-    )
+    if "stand_in" in exposure:
+        n_facts = min(n_facts, MOST_FACTS_WITH_STAND_IN)
+    seed = parameters["seed"]
     # The panel is the same whichever relations the chapter takes.
-    used = given | getattr(study, "FOR_VERDICT", {}) | {"relations": (), "left_out": ()}
+    every_relation = {"relations": (), "left_out": ()}
+    settings = {**parameters, **member(study, "FOR_VERDICT"), **every_relation}
     chosen = dict(chosen or {})
+    choose = member(study, "settings_chosen_on_model")
     with probing.work_counter(lm) as work:
-        facts = panel_of_dataset(given["dataset"], n, given["seed"])
+        facts = panel_of_dataset(dataset, n_facts, seed)
         if facts.empty:
             return None
-        put = used | chosen | {"cache": run.cache}
-        if hasattr(study, "choose") and not chosen:
-            chosen = study.choose(lm, facts, **settings_for_function(study.choose, put))
-            put |= chosen
-        answers = study.ask(lm, facts, **settings_for_function(study.ask, put))
-    kept = {
-        name: used[name]
-        for name in default_settings(study)
-        if name in used and name not in SAMPLE_SETTINGS
-    }
-    kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
-    about = {"settings": kept, "version": PANEL_VERSION, **work}
+        settings_to_ask = settings | chosen | {"cache": run.cache}
+        if not chosen:
+            chosen = choose(lm, facts, **settings_for_function(choose, settings_to_ask))
+            settings_to_ask |= chosen
+        answers = study.ask(
+            lm, facts, **settings_for_function(study.ask, settings_to_ask)
+        )
+    recorded = {}
+    for name in default_settings(study):
+        if name in settings and name not in SAMPLE_SETTINGS:
+            recorded[name] = settings[name]
+    recorded["prompt_format"] = lm.prompt_format
+    recorded["seed"] = seed
+    about = {"settings": recorded, "version": PANEL_VERSION, **work}
     about |= chosen
     return panel_answers.save_panel_answers(run.folder, answers, about)
 
 
 def panel_of_dataset(dataset: str, n: int, seed: int) -> pd.DataFrame:
-    """Return the panel of a data set; of one's own, of the facts that IC-LKE tests, by subject."""
+    """Return the panel of a data set.
+
+    Of one's own data it holds facts that IC-LKE tests, each subject once.
+    """
     if dataset == "atlas":
         return datasets.panel_facts(n, seed)
     facts = datasets.load(dataset, seed=seed)
     try:
-        roles = lists.divide_into_examples_and_tests(
-            lists.divisible_facts_and_notes(facts, seed)[0], seed=seed
-        )
+        divisible, _ = lists.divisible_facts_and_notes(facts, seed)
+        roles = lists.divide_into_examples_and_tests(divisible, seed=seed)
     except UserError:  # no relation can be divided: IC-LKE says so in its chapter
         return facts.head(0)
     tested = facts["fact"].isin(roles.loc[roles["role"] == "test", "fact"])
-    once = ~facts.duplicated(["relation", "subject"])
-    return datasets.panel_facts(
-        min(n, max(0, int(once.sum()) - FEWEST_ANSWERS)), seed, facts[tested & once]
-    )
+    first_of_subject = ~facts.duplicated(["relation", "subject"])
+    n_spare = int(first_of_subject.sum()) - FEWEST_ANSWERS
+    n = min(n, max(0, n_spare))
+    return datasets.panel_facts(n, seed, facts[tested & first_of_subject])
