@@ -12,7 +12,7 @@ from tests.program_calls import run_python
 
 
 def test_help_needs_no_library(root):
-    loaded = "import sys, helpers.cli as c; c.parser().format_help(); "
+    loaded = "import sys, helpers.cli as c; c.argument_parser().format_help(); "
     loaded += "print(sorted({name.partition('.')[0] for name in sys.modules} & set(sys.argv)))"
     heavy = ["torch", "pandas", "numpy", "papermill", "transformers"]
     assert run_python("-c", loaded, *heavy, cwd=root).stdout == "[]\n"
