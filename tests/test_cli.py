@@ -43,7 +43,9 @@ def measured(monkeypatch):
         "monitor": {"n_facts": 100, "match": "exact_match"},
         "other": {"n_items": 9},
     }
-    stand_in = SimpleNamespace(measure=measure, declared=declared.__getitem__)
+    stand_in = SimpleNamespace(
+        measure_model=measure, default_run_settings=declared.__getitem__
+    )
     monkeypatch.setattr(runs, "measuring", stand_in, raising=False)
     monkeypatch.setattr(studies, "STUDIES", declared, raising=False)
     return seen
