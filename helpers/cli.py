@@ -9,11 +9,15 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from helpers import UserError, printable_line
 from helpers.settings import settings_from_words
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The function of each command, and the names of its arguments.
 Commands = Mapping[str, tuple[Callable[[argparse.Namespace], int | None], str]]
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "archives": {"metavar": "FILE", "nargs": "+", "help": "as pack wrote them"},
@@ -42,7 +46,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--study": {
         "default": "multiplicity",
         "choices": ["multiplicity", "knowledge_base"],
-        "help": "multiplicity of several prompts, or knowledge_base of repeated answers to one",
+        "help": "multiplicity of several prompts, or knowledge_base of repeated "
+        "answers to one",
     },
     "--json": {"action": "store_true", "help": "print one object, without intervals"},
     "run": {
@@ -65,6 +70,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--wordings": {"type": int, "help": "of each fact, or samples; as in the run"},
     "--folder": {"type": Path, "help": "where to write; one in build by default"},
 }
+# What a light install may lack is a library; a lack of these is a fault of ours.
+OWN_PACKAGES = ("helpers", "book", "notebooks")
 
 
 def print_model_measures(args: argparse.Namespace) -> None:
@@ -78,13 +85,12 @@ def print_model_measures(args: argparse.Namespace) -> None:
         defaults |= measuring.default_run_settings(name)
     settings = settings_from_words(args.set, defaults, "The studies have")
     folder = {"folder": args.runs} if args.runs else {}
-    for study, place, summary in measuring.measure_model(
-        args.name, names, settings, **folder
-    ):
-        whole = summary[summary["relation"] == "all"].drop(columns="relation")
-        print(
-            f"{study}, with intervals of 95 %\n{_table(whole)}\nThe run is in {path_from_project(place)}."
-        )
+    runs = measuring.measure_model(args.name, names, settings, **folder)
+    for study, place, summary in runs:
+        of_all_facts = summary[summary["relation"] == "all"]
+        print(f"{study}, with intervals of 95 %")
+        print(_table(of_all_facts))
+        print(f"The run is in {path_from_project(place)}.")
         sys.stdout.flush()
 
 
@@ -101,14 +107,14 @@ def print_log_measures(args: argparse.Namespace) -> None:
     study = studies[args.study]
     defaults = study.from_logs.__kwdefaults__
     settings = settings_from_words(args.set, defaults, "Logs have")
-    found = study.from_logs(args.files, **settings)
-    for note in found.notes:
+    log = study.from_logs(args.files, **settings)
+    for note in log.notes:
         print(f"note: {printable_line(note)}", file=sys.stderr)
     if args.json:
-        print(json.dumps(study.measures_of_logs(found)))
+        print(json.dumps(study.measures_of_logs(log)))
         return
-    print(f"{study.TITLE} over {found.asked}, with intervals of 95 %")
-    print(_table(study.summary_of_logs(found)))
+    print(f"{study.TITLE} over {log.asked}, with intervals of 95 %")
+    print(_table(study.summary_of_logs(log)))
 
 
 def write_card_files(args: argparse.Namespace) -> None:
@@ -117,9 +123,9 @@ def write_card_files(args: argparse.Namespace) -> None:
     from helpers.exchange import report_card
     from helpers.runs import path_from_project
 
-    for path in report_card.write_report_card(
-        exchange.describe_runs(args.place).record, args.folder or _results()
-    ):
+    record = exchange.describe_runs(args.place).record
+    folder = args.folder or _results_folder()
+    for path in report_card.write_report_card(record, folder):
         print(path_from_project(path))
 
 
@@ -128,30 +134,27 @@ def write_run_archive(args: argparse.Namespace) -> None:
     from helpers import exchange
     from helpers.runs import path_from_project
 
-    print(
-        path_from_project(
-            exchange.pack_archive(
-                exchange.describe_runs(args.place), args.folder or _results()
-            )
-        )
-    )
+    shared = exchange.describe_runs(args.place)
+    folder = args.folder or _results_folder()
+    print(path_from_project(exchange.pack_archive(shared, folder)))
 
 
 def verify_archives(args: argparse.Namespace) -> None:
     """Check archives of runs, and compute their measures again."""
     from helpers import exchange
 
-    refused = []
+    refusals = []
     for path in args.archives:
         try:
-            shared, found = exchange.verify_archive(path)
+            shared, runs = exchange.verify_archive(path)
         except UserError as error:
-            refused.append(str(error))
+            refusals.append(str(error))
             continue
-        name = printable_line(shared.record["model"]["name"])
-        for run in found:
+        file = printable_line(Path(path).name)
+        model = printable_line(shared.record["model"]["name"])
+        for run in runs:
             print(
-                f"{printable_line(Path(path).name)}, {name}, {run.study}: "
+                f"{file}, {model}, {run.study}: "
                 f"{run.measures} measures hold, from {run.answers:,} answers"
             )
             if run.added:
@@ -159,8 +162,8 @@ def verify_archives(args: argparse.Namespace) -> None:
                     f"It was packed before {', '.join(run.added)}: "
                     "computed from its answers."
                 )
-    if refused:
-        raise UserError(" ".join(refused))
+    if refusals:
+        raise UserError(" ".join(refusals))
 
 
 def write_exported_runs(args: argparse.Namespace) -> None:
@@ -168,10 +171,9 @@ def write_exported_runs(args: argparse.Namespace) -> None:
     from helpers import exchange
     from helpers.runs import path_from_project
 
-    runs = exchange.shared_runs(args.run)
-    for path in exchange.export_runs(
-        runs, args.folder or _results(), args.organization
-    ):
+    shared = exchange.shared_runs(args.run)
+    folder = args.folder or _results_folder()
+    for path in exchange.export_runs(shared, folder, args.organization):
         print(path_from_project(path))
 
 
@@ -179,12 +181,17 @@ def print_facts_needed(args: argparse.Namespace) -> None:
     """Say how many facts an interval or a difference needs, from finished runs."""
     from helpers import exchange
 
-    found = exchange.facts_needed_by_measure(
+    plan = exchange.facts_needed_by_measure(
         args.run, args.beside, args.width, args.difference, args.wordings
     )
-    found["paired"] = found["paired"].replace(0, "none")
-    whole = {"for_width": "{:,.0f}".format, "for_difference": "{:,.0f}".format}
-    print(found.to_string(index=False, float_format="{:.3f}".format, formatters=whole))
+    plan["paired"] = plan["paired"].replace(0, "none")
+    whole_number = "{:,.0f}".format
+    text = plan.to_string(
+        index=False,
+        float_format="{:.3f}".format,
+        formatters={"for_width": whole_number, "for_difference": whole_number},
+    )
+    print(text)
     print(
         f"Facts for an interval {args.width:g} wide, and to tell a difference of "
         f"{args.difference:g} in four of five samples. inf: more than 100,000."
@@ -196,18 +203,20 @@ def print_devices(args: argparse.Namespace) -> None:
     from helpers.exchange import devices
 
     defaults = {"device": "", "dtype": "", "tokens": 1_000_000}
-    settings = settings_from_words(args.set, defaults, "This command has")
-    settings = defaults | settings
-    print("\n".join(devices.device_descriptions()))
+    settings = dict(defaults)
+    settings |= settings_from_words(args.set, defaults, "This command has")
+    for line in devices.device_descriptions():
+        print(line)
     if args.model:
-        device, dtype = settings["device"] or None, settings["dtype"] or None
-        need = devices.device_need_of_model(args.model, device, dtype)
+        need = devices.device_need_of_model(
+            args.model, settings["device"] or None, settings["dtype"] or None
+        )
         tokens = settings["tokens"]
-        long = devices.estimated_reading_seconds(
+        seconds = devices.estimated_reading_seconds(
             need.parameters, tokens, need.device, need.number
         )
         print(need)
-        print(f"Reading {tokens:,} tokens would take about {long:.3g} seconds.")
+        print(f"Reading {tokens:,} tokens would take about {seconds:.3g} seconds.")
 
 
 COMMANDS: Commands = {
@@ -234,21 +243,18 @@ def run_command(
 ) -> int:
     """Parse the words of a command line, run its command and return the exit status."""
     args = top.parse_args(arguments)
+    call, _ = commands[args.command]
     try:
-        return commands[args.command][0](args) or 0
+        return call(args) or 0
     except UserError as error:
         print(f"error: {printable_line(error)}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:  # a light install
-        if error.name is None or error.name.partition(".")[0] in (
-            "helpers",
-            "book",
-            "notebooks",
-        ):
+        if error.name is None or error.name.partition(".")[0] in OWN_PACKAGES:
             raise
         print(
-            f"error: {args.command} needs the package {error.name}: install the book's packages, "
-            "in a clone, with make install or pip install '.[book]'.",
+            f"error: {args.command} needs the package {error.name}: install the book's "
+            "packages, in a clone, with make install or pip install '.[book]'.",
             file=sys.stderr,
         )
         return 2
@@ -272,24 +278,23 @@ def argument_parser(
     """Return the parser of a command line."""
     about += " COMMAND --help says what a command takes."
     top = argparse.ArgumentParser(prog=prog, description=about)
-    added = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (call, taken) in commands.items():
-        said = call.__doc__.rstrip(".")
-        one = added.add_parser(
-            name, description=call.__doc__, help=said[0].lower() + said[1:]
-        )
-        for argument in taken.split():
-            one.add_argument(argument, **arguments[argument])
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (call, names_of_arguments) in commands.items():
+        description = str(call.__doc__)
+        summary = description[0].lower() + description[1:].rstrip(".")
+        parser = subparsers.add_parser(name, description=description, help=summary)
+        for argument in names_of_arguments.split():
+            parser.add_argument(argument, **arguments[argument])
     return top
 
 
-def _table(summary: Any) -> str:
+def _table(summary: "pd.DataFrame") -> str:
     """Return the estimates of a summary as lines for the terminal."""
     shown = summary[["measure", "estimate", "low", "high", "n"]]
     return shown.to_string(index=False, float_format="{:.3f}".format)
 
 
-def _results() -> Path:
+def _results_folder() -> Path:
     """Return where cards and archives go by default."""
     from helpers.runs import PROJECT_FOLDER
 

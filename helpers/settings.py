@@ -70,19 +70,26 @@ def settings_from_words(
                 f"The parameter {name} is set with {FIXED[name]}, not by '{word}'."
             )
         if name not in defaults:
-            near = difflib.get_close_matches(name, defaults, n=1)
-            hint = f"did you mean {near[0]}? The" if near else "the"
+            raise UserError(_unknown_name(name, defaults, owner))
+        value = value_from_text(name, text, defaults[name])
+        least_value = least.get(name, 0)
+        if isinstance(defaults[name], int) and value < least_value:
             raise UserError(
-                f"{owner} no parameter '{name}': {hint} declared ones are "
-                f"{', '.join(defaults)}."
+                f"The parameter {name} is {value}: give {least_value} or more."
             )
-        settings[name] = value_from_text(name, text, defaults[name])
-        if isinstance(defaults[name], int) and settings[name] < least.get(name, 0):
-            raise UserError(
-                f"The parameter {name} is {settings[name]}: "
-                f"give {least.get(name, 0)} or more."
-            )
+        settings[name] = value
     return settings
+
+
+def _unknown_name(name: str, defaults: Mapping[str, Any], owner: str) -> str:
+    """Return the error for a name that is no setting, with the nearest that is one."""
+    declared = f"declared ones are {', '.join(defaults)}."
+    nearest = difflib.get_close_matches(name, defaults, n=1)
+    if nearest:
+        declared = f"did you mean {nearest[0]}? The {declared}"
+    else:
+        declared = f"the {declared}"
+    return f"{owner} no parameter '{name}': {declared}"
 
 
 def value_from_text(name: str, text: str, default: Any) -> Any:
@@ -90,28 +97,29 @@ def value_from_text(name: str, text: str, default: Any) -> Any:
     from helpers.io import network  # slow: not for those who ask for help
 
     if isinstance(default, list | tuple):
-        first = default[0] if default else ""
-        words = _words_of_a_list(name, text)
-        return [value_from_text(name, word, first) for word in words if word]
+        example = default[0] if default else ""
+        words = _words_of_list(name, text)
+        return [value_from_text(name, word, example) for word in words if word]
     kind = type(default)
     try:
         if kind is bool:
             return YES_NO[text.lower()]
         return kind(network.check_for_secrets(text))
+    except UserError:
+        raise
     except (KeyError, ValueError) as error:
-        if isinstance(error, UserError):
-            raise
         raise UserError(
             f"The parameter {name} takes {KINDS.get(kind, kind.__name__)}, "
             f"as in {name}={default}, and '{text}' is none."
         ) from error
 
 
-def _words_of_a_list(name: str, text: str) -> list[str]:
+def _words_of_list(name: str, text: str) -> list[str]:
     """Return the parts of a list in JSON, or as people write lists."""
     from helpers.io import files
 
     if text.startswith("["):
         with contextlib.suppress(UserError):
             return [str(word) for word in files.parse_json(text, name)]
-    return [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
+    words = text.strip("[]() ").split(",")
+    return [word.strip().strip("'\"") for word in words]

@@ -12,7 +12,7 @@ from tests.program_calls import run_python
 
 
 def test_help_needs_no_library(root):
-    loaded = "import sys, helpers.cli as c; c.parser().format_help(); "
+    loaded = "import sys, helpers.cli as c; c.argument_parser().format_help(); "
     loaded += "print(sorted({name.partition('.')[0] for name in sys.modules} & set(sys.argv)))"
     heavy = ["torch", "pandas", "numpy", "papermill", "transformers"]
     assert run_python("-c", loaded, *heavy, cwd=root).stdout == "[]\n"
@@ -43,7 +43,9 @@ def measured(monkeypatch):
         "monitor": {"n_facts": 100, "match": "exact_match"},
         "other": {"n_items": 9},
     }
-    stand_in = SimpleNamespace(measure=measure, declared=declared.__getitem__)
+    stand_in = SimpleNamespace(
+        measure_model=measure, default_run_settings=declared.__getitem__
+    )
     monkeypatch.setattr(runs, "measuring", stand_in, raising=False)
     monkeypatch.setattr(studies, "STUDIES", declared, raising=False)
     return seen

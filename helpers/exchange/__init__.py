@@ -1,4 +1,4 @@
-"""Runs made public: a record of them, an archive that others can check, and the check."""
+"""Runs made public: their record, an archive that others can check, and the check."""
 
 from helpers.exchange.archive import pack_archive, read_archive, unpack_archive
 from helpers.exchange.export import export_runs
@@ -10,10 +10,10 @@ __all__ = [
     "VerifiedRun",
     "describe_runs",
     "export_runs",
-    "record_file_name",
-    "pack_archive",
     "facts_needed_by_measure",
+    "pack_archive",
     "read_archive",
+    "record_file_name",
     "shared_runs",
     "unpack_archive",
     "verify_archive",

@@ -1,4 +1,4 @@
-"""A model's runs as one file: written the same each time, and read without trusting it."""
+"""A model's runs as one file: written the same each time, read without trusting it."""
 
 import hashlib
 import json
@@ -18,6 +18,15 @@ LARGEST_ARCHIVE = 256 * 2**20  # bytes of an archive
 MOST_MEMBERS = 100
 PACK_ANEW_REMEDY = "pack or fetch it anew"
 MEMBER_DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
+MEMBER_SYSTEM = 3  # Unix, whichever system packs
+MEMBER_ATTRIBUTES = (stat.S_IFREG | 0o644) << 16  # a plain file that all may read
+BROKEN_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,
+)
 
 
 def pack_archive(shared: SharedRuns, folder: str | Path) -> Path:
@@ -31,83 +40,98 @@ def pack_archive(shared: SharedRuns, folder: str | Path) -> Path:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
             for name in sorted(members):
                 info = zipfile.ZipInfo(name, MEMBER_DATE)
-                info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+                info.create_system = MEMBER_SYSTEM
+                info.external_attr = MEMBER_ATTRIBUTES
                 archive.writestr(info, members[name])
         part.replace(path)
     return path
 
 
 def read_archive(path: str | Path) -> SharedRuns:
-    """Return the record and the files of an archive; nothing is written, and nothing trusted."""
+    """Return the record and the files of an archive, nothing of which is trusted."""
     path = Path(path)
     if not path.is_file():
         raise UserError(f"There is no file {path}: give an archive that `pack` wrote.")
     if path.stat().st_size > LARGEST_ARCHIVE:
         raise UserError(f"it is larger than {LARGEST_ARCHIVE >> 20} MB")
-    broken = (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError)
-    with (
-        reraise_as_user_error("it is no whole zip archive", PACK_ANEW_REMEDY, *broken),
-        zipfile.ZipFile(path) as archive,
+    with reraise_as_user_error(
+        "it is no whole zip archive", PACK_ANEW_REMEDY, *BROKEN_ZIP_ERRORS
     ):
-        infos = archive.infolist()
-        _check(infos)
-        if min((info.header_offset for info in infos), default=0):
-            raise UserError("something stands before its first member")
-        files = {info.filename: archive.read(info) for info in infos}
+        files = _files_of_zip(path)
     if MANIFEST_FILE not in files:
         raise UserError(f"it holds no {MANIFEST_FILE}")
+    manifest = files.pop(MANIFEST_FILE)
     with reraise_as_user_error(
         f"its {MANIFEST_FILE} is not JSON", PACK_ANEW_REMEDY, ValueError
     ):
-        record = parse_json(
-            files.pop(MANIFEST_FILE).decode("utf-8"), f"its {MANIFEST_FILE}"
-        )
+        record = parse_json(manifest.decode("utf-8"), f"its {MANIFEST_FILE}")
         json.dumps(record, allow_nan=False)
     return SharedRuns(record, files)
 
 
+def _files_of_zip(path: Path) -> dict[str, bytes]:
+    """Return the members of a zip archive; none is read before all are checked."""
+    with zipfile.ZipFile(path) as archive:
+        infos = archive.infolist()
+        _check_members(infos)
+        offsets = [info.header_offset for info in infos]
+        if infos and min(offsets) != 0:
+            raise UserError("something stands before its first member")
+        return {info.filename: archive.read(info) for info in infos}
+
+
+def _check_members(infos: list[zipfile.ZipInfo]) -> None:
+    """Refuse members that are no plain files, or could grow or hide each other."""
+    names = [info.filename for info in infos]
+    if len(names) > MOST_MEMBERS:
+        raise UserError(
+            f"it has {len(names)} members, and an archive of runs at most "
+            f"{MOST_MEMBERS}"
+        )
+    for info in infos:
+        member = f"its member {info.filename!r}"
+        file_type = stat.S_IFMT(info.external_attr >> 16)
+        is_stored = info.compress_type == zipfile.ZIP_STORED
+        if names.count(info.filename) > 1:
+            raise UserError(f"{member} is there twice")
+        if info.is_dir() or file_type not in (0, stat.S_IFREG):
+            raise UserError(f"{member} is no plain file")
+        if not is_stored or info.file_size != info.compress_size:
+            raise UserError(f"{member} is compressed, as `pack` never does")
+
+
 def unpack_archive(shared: SharedRuns, folder: Path) -> None:
-    """Write what was verified as runs of a model into a folder, as `helpers.runs.load` does."""
+    """Write verified runs of a model into a folder, for `helpers.runs.load`."""
     for name, run in shared.record["runs"].items():
         place = folder / name
         place.mkdir(parents=True)
-        (place / "answers.parquet").write_bytes(shared.files[run["answers"]["file"]])
-        told = run | {"chapter": name, "model": shared.record["model"] | run["model"]}
-        (place / "run.json").write_text(_json(told), encoding="utf-8")
+        answers = shared.files[run["answers"]["file"]]
+        (place / "answers.parquet").write_bytes(answers)
+        model = shared.record["model"] | run["model"]
+        manifest = run | {"chapter": name, "model": model}
+        (place / "run.json").write_text(_json(manifest), encoding="utf-8")
 
 
 def checksum_of_record(record: dict[str, Any]) -> str:
-    """Return the SHA-256 of a record without its own, which shows whether it was edited since.
+    """Return the SHA-256 of a record without its own, which shows later changes.
 
-    >>> checksum_of_record({"format": 1}) == checksum_of_record({"checksum": "a", "format": 1}) != checksum_of_record({})
+    >>> checksum = checksum_of_record({"format": 1})
+    >>> checksum == checksum_of_record({"checksum": "a", "format": 1})
     True
+    >>> checksum == checksum_of_record({})
+    False
     """
     rest = {key: value for key, value in record.items() if key != "checksum"}
     return hashlib.sha256(_json(rest).encode()).hexdigest()
 
 
-def _check(infos: list[zipfile.ZipInfo]) -> None:
-    """Refuse members that are no plain files, or that could grow or hide each other."""
-    names = [info.filename for info in infos]
-    if len(names) > MOST_MEMBERS:
-        raise UserError(
-            f"it has {len(names)} members, and an archive of runs at most {MOST_MEMBERS}"
-        )
-    for info in infos:
-        kind = stat.S_IFMT(info.external_attr >> 16)
-        if names.count(info.filename) > 1:
-            raise UserError(f"its member {info.filename!r} is there twice")
-        if info.is_dir() or kind not in (0, stat.S_IFREG):
-            raise UserError(f"its member {info.filename!r} is no plain file")
-        if (
-            info.compress_type != zipfile.ZIP_STORED
-            or info.file_size != info.compress_size
-        ):
-            raise UserError(
-                f"its member {info.filename!r} is compressed, as `pack` never does"
-            )
-
-
 def _json(value: dict[str, Any]) -> str:
-    form = {"indent": 1, "ensure_ascii": False, "sort_keys": True}
-    return json.dumps(value, default=environment.json_value, **form) + "\n"
+    """Return a value as JSON that is the same whenever it is written."""
+    text = json.dumps(
+        value,
+        default=environment.json_value,
+        indent=1,
+        ensure_ascii=False,
+        sort_keys=True,
+    )
+    return text + "\n"

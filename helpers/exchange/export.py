@@ -1,9 +1,10 @@
-"""A model's runs in a format of others: Every Eval Ever, an aggregate and its instances."""
+"""A model's runs in the format Every Eval Ever: an aggregate and its instances."""
 
 import hashlib
 import json
 import math
 import uuid
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -25,17 +26,20 @@ from helpers.studies import (
 
 EXPORT_FORMAT = EXCHANGE_FORMATS["every_eval_ever"]
 COLLECTION_NAME = "what-language-models-know"
+ABOUT_COLUMNS = ("relation", "variant", "variation", "logprobs")
+SUMMARY_COLUMNS = ("estimate", "low", "high", "n")
 
 
 def export_runs(
     shared: SharedRuns, folder: str | Path, organization: str = "unknown"
 ) -> list[Path]:
-    """Write a model's runs as Every Eval Ever has them, and return the paths of the files.
+    """Write a model's runs as Every Eval Ever has them, and return the files' paths.
 
     Parameters
     ----------
-    shared : Shared
-        From :func:`describe` or :func:`read`.
+    shared : SharedRuns
+        From :func:`helpers.exchange.describe_runs` or
+        :func:`helpers.exchange.read_archive`.
     folder : path
         Written are ``data/<collection>/<developer>/<model>/<uuid>.json``, one a study,
         and beside it ``<uuid>_samples.jsonl``; both are the same whenever they are
@@ -51,117 +55,147 @@ def export_runs(
     paths = []
     for name, run in shared.record["runs"].items():
         answers = shared.answers(name, "an archive")
-        common = (
-            EXPORT_FORMAT["constants"]
-            | _model(shared.record["model"], run)
-            | {"task": name}
-        )
-        when = datetime.fromisoformat(run["finished"])
-        common |= {"seconds": str(int(when.timestamp())), "organization": organization}
-        common["run"] = f"{name}/{common['model']}/{common['seconds']}"
-        lines = [
-            json.dumps(
-                nested_record(EXPORT_FORMAT["answer"], common | row),
-                ensure_ascii=False,
-                allow_nan=False,
-            )
-            for row in answer_instances(name, run["parameters"], answers)
-        ]
-        data = ("\n".join(lines) + "\n").encode()
-        key = hashlib.sha256(data + json.dumps(run, sort_keys=True).encode()).digest()[
-            :16
-        ]
-        stem = f"data/{COLLECTION_NAME}/{common['model']}/{uuid.UUID(bytes=key, version=4)}"
-        results = [
-            nested_record(
-                EXPORT_FORMAT["measure"],
-                common | _measure(name, measure, reported, run),
-            )
-            for measure, reported in record.measured(name, run)
-            if reported["estimate"] is not None
-        ]
-        whole = common | {
+        fields = _common_fields(name, run, shared.record["model"], organization)
+        rows = answer_instances(name, run["parameters"], answers)
+        instances = _json_lines(rows, fields)
+        stem = _file_stem(instances, run, fields["model"])
+        samples_file = f"{stem}_samples.jsonl"
+        whole = fields | {
             "finished": run["finished"],
             "package_version": run.get("commit") or "unknown",
-            "versions": _texts(run["versions"]),
-            "measures": results,
-            "path": f"{stem}_samples.jsonl",
-            "checksum": hashlib.sha256(data).hexdigest(),
-            "rows": len(lines),
+            "versions": _as_texts(run["versions"]),
+            "measures": _measure_results(name, run, fields),
+            "path": samples_file,
+            "checksum": hashlib.sha256(instances).hexdigest(),
+            "rows": len(rows),
         }
-        text = (
-            json.dumps(
-                nested_record(EXPORT_FORMAT["run"], whole), indent=1, ensure_ascii=False
-            )
-            + "\n"
-        )
-        for path, content in ((f"{stem}.json", text.encode()), (whole["path"], data)):
-            paths.append(Path(folder) / path)
-            with reraise_failed_write(paths[-1], "give another --folder"):
-                paths[-1].parent.mkdir(parents=True, exist_ok=True)
-                paths[-1].write_bytes(content)
+        aggregate = nested_record(EXPORT_FORMAT["run"], whole)
+        text = json.dumps(aggregate, indent=1, ensure_ascii=False) + "\n"
+        paths.append(_written(Path(folder) / f"{stem}.json", text.encode()))
+        paths.append(_written(Path(folder) / samples_file, instances))
     return paths
 
 
-def answer_instances(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
-    """Return what was said under each prompt of a study, by the names of the format's table."""
+def _written(path: Path, content: bytes) -> Path:
+    """Write a file and its folders, and return its path."""
+    with reraise_failed_write(path, "give another --folder"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return path
+
+
+def _common_fields(name: str, run: Record, model: Record, organization: str) -> Record:
+    """Return what the aggregate, its measures and its instances have in common."""
+    fields = EXPORT_FORMAT["constants"] | _model_fields(model, run) | {"task": name}
+    finished = datetime.fromisoformat(run["finished"])
+    fields["seconds"] = str(int(finished.timestamp()))
+    fields["organization"] = organization
+    fields["run"] = f"{name}/{fields['model']}/{fields['seconds']}"
+    return fields
+
+
+def _json_lines(rows: list[Record], fields: Record) -> bytes:
+    """Return the instances, one a line."""
+    lines = []
+    for row in rows:
+        instance = nested_record(EXPORT_FORMAT["answer"], fields | row)
+        lines.append(json.dumps(instance, ensure_ascii=False, allow_nan=False))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _file_stem(instances: bytes, run: Record, model: str) -> str:
+    """Return what a study's files are called, after a checksum of their content."""
+    content = instances + json.dumps(run, sort_keys=True).encode()
+    digest = hashlib.sha256(content).digest()
+    identifier = uuid.UUID(bytes=digest[:16], version=4)
+    return f"data/{COLLECTION_NAME}/{model}/{identifier}"
+
+
+def _measure_results(name: str, run: Record, fields: Record) -> list[Record]:
+    """Return the measures of a run that are defined, as the format has them."""
+    results = []
+    for measure, reported in record.reported_measures(name, run):
+        if reported["estimate"] is not None:
+            values = fields | _measure_fields(name, measure, reported, run)
+            results.append(nested_record(EXPORT_FORMAT["measure"], values))
+    return results
+
+
+def answer_instances(
+    name: str, settings: Record, answers: pd.DataFrame
+) -> list[Record]:
+    """Return the answer to each prompt of a study, by our names in `formats.toml`."""
     study = STUDIES[name]
-    answered = member(study, "instances")
-    taken = settings_for_function(answered, default_settings(study) | given)
-    rows = answered(answers, **taken)
-    rows["about"] = [
-        _texts(
-            {
-                key: row.get(key)
-                for key in ("relation", "variant", "variation", "logprobs")
-            }
-        )
-        for row in rows.to_dict("records")
-    ]
-    rows["texts"] = [[text.strip()] for text in rows["said"]]
-    rows["target"] = [[text.strip() for text in texts] for texts in rows["target"]]
+    instances = member(study, "instances")
+    settings = settings_for_function(instances, default_settings(study) | settings)
+    rows = instances(answers, **settings)
+    rows["about"] = [_about(row) for row in rows.to_dict("records")]
+    texts = rows["said"].map(str.strip)
     chosen = EXPORT_FORMAT["constants"]["chosen"]
-    rows["chosen"] = [[chosen | {"extracted_value": text}] for (text,) in rows["texts"]]
+    rows["texts"] = [[text] for text in texts]
+    rows["target"] = [_stripped(targets) for targets in rows["target"]]
+    rows["chosen"] = [[chosen | {"extracted_value": text}] for text in texts]
     rows["right"] = rows["right"].astype(bool)
     rows["score"] = rows["right"].astype(float)
-    if mean := getattr(study, "INSTANCES_MEAN", ""):  # a choice of options
+    mean = getattr(study, "INSTANCES_MEAN", "")
+    if mean:  # a choice of options
         rows["measure"] = f"{name}/{mean}"
-        options = answers.sort_values("option").groupby(["item", "variant"])
-        options = options["choice" if "choice" in answers else "text"].agg(list)
-        rows = rows.join(options.rename("options"), on=["item", "variant"])
-    return rows[rows.columns.intersection(EXPORT_FORMAT["answer"].values())].to_dict(
-        "records"
-    )
+        options = _options_of_prompts(answers)
+        rows = rows.join(options, on=["item", "variant"])
+    exported = rows.columns.intersection(EXPORT_FORMAT["answer"].values())
+    return rows[exported].to_dict("records")
 
 
-def _model(model: Record, run: Record) -> Record:
+def _about(row: Record) -> dict[str, str]:
+    """Return what else is known of an instance."""
+    return _as_texts({column: row.get(column) for column in ABOUT_COLUMNS})
+
+
+def _stripped(texts: Iterable[str]) -> list[str]:
+    """Return texts without white space around them."""
+    return [text.strip() for text in texts]
+
+
+def _options_of_prompts(answers: pd.DataFrame) -> pd.Series:
+    """Return the options of each item and prompt, in their order."""
+    column = "choice" if "choice" in answers else "text"
+    by_prompt = answers.sort_values("option").groupby(["item", "variant"])
+    return by_prompt[column].agg(list).rename("options")
+
+
+def _model_fields(model: Record, run: Record) -> Record:
     """Return who the model is; the format files it by developer and name."""
+    origin = model["origin"]
     developer, _, name = model["name"].rpartition("/")
-    if model["origin"] != "hub":
-        developer = COLLECTION_NAME if model["origin"] == "bundled" else "local"
+    if origin == "bundled":
+        developer = COLLECTION_NAME
+    elif origin != "hub":
+        developer = "local"
     name = record.record_file_name({"model": {"name": name}})
-    details = {
-        key: value for key, value in (model | run["model"]).items() if key != "name"
-    }
-    server, public = model["origin"] == "server", model["origin"] in ("hub", "bundled")
-    details["deployment_type"] = "unknown" if server else "self_deployed"
+    details = model | run["model"]
+    del details["name"]
+    on_server = origin == "server"
+    public = origin in ("hub", "bundled")
+    details["deployment_type"] = "unknown" if on_server else "self_deployed"
     details["model_availability"] = "open_weights" if public else "unknown"
     return {
         "name": model["name"],
         "model": f"{developer}/{name}",
-        "engine": "server" if server else "transformers",
+        "engine": "server" if on_server else "transformers",
         "engine_version": (run["versions"] or {}).get("transformers"),
-        "model_details": _texts(details),
+        "model_details": _as_texts(details),
     }
 
 
-def _measure(name: str, measure: Measure, told: Record, run: Record) -> Record:
+def _measure_fields(
+    name: str, measure: Measure, reported: Record, run: Record
+) -> Record:
+    """Return a measure of a run, by our names in `formats.toml`."""
     least, most = measure.bounds
-    dataset = {key: value for key, value in run["dataset"].items() if key != "name"}
-    none = dict.fromkeys(
-        ("level", "method") if told["low"] is None else ()
-    )  # no interval
-    found = {key: told[key] for key in ("estimate", "low", "high", "n")} | {
+    dataset_details = run["dataset"].copy()
+    dataset = dataset_details.pop("name")
+    fields = {column: reported[column] for column in SUMMARY_COLUMNS}
+    fields |= {
         "measure": f"{name}/{measure.name}",
         "metric": f"{COLLECTION_NAME}.{measure.name}",
         "title": measure.title,
@@ -172,19 +206,23 @@ def _measure(name: str, measure: Measure, told: Record, run: Record) -> Record:
         "most": "Infinity" if math.isinf(most) else most,
         "level": CONFIDENCE_LEVEL,
         "resamples": run["parameters"].get("n_bootstrap"),
-        "dataset": run["dataset"]["name"],
-        "dataset_details": _texts(dataset),
-        "settings": _texts(run["parameters"]),
+        "dataset": dataset,
+        "dataset_details": _as_texts(dataset_details),
+        "settings": _as_texts(run["parameters"]),
     }
-    return found | none
+    if reported["low"] is None:  # there is no interval
+        fields["level"] = None
+        fields["method"] = None
+    return fields
 
 
-def _texts(values: Record) -> dict[str, str]:
-    """Return values as the texts that the format wants for whatever it does not name."""
-    return {
-        key: value
-        if isinstance(value, str)
-        else json.dumps(value, default=environment.json_value)
-        for key, value in values.items()
-        if not pd.api.types.is_scalar(value) or pd.notna(value)
-    }
+def _as_texts(values: Record) -> dict[str, str]:
+    """Return values as texts, which the format wants for whatever it does not name."""
+    texts = {}
+    for key, value in values.items():
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            continue
+        if not isinstance(value, str):
+            value = json.dumps(value, default=environment.json_value)
+        texts[key] = value
+    return texts

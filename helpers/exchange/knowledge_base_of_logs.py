@@ -17,10 +17,10 @@ TITLE = "knowledge base"
 MEASURES_OF_SEEN = ("CR", "WR", "NCR", "Cons_c", "Cons_w", "NCCR")
 MEASURES_OF_UNSEEN = ("UR", "Cons_w", "IUR")
 NOTES = {
-    "consistency": "Cons compares repeated answers; the paper's is of multiple-choice "
-    "questions.",
-    "seen": "All questions count as being about seen knowledge, for a log does not say; "
-    "UR and IUR need a log of questions about unseen knowledge, and seen=no.",
+    "consistency": "Cons compares repeated answers; "
+    "the paper's is of multiple-choice questions.",
+    "seen": "All questions count as being about seen knowledge, for a log does not "
+    "say; UR and IUR need a log of questions about unseen knowledge, and seen=no.",
     "steady": "No answer changes: unless they were sampled, Cons says nothing.",
 }
 
@@ -38,9 +38,8 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> logs.Joined:
     kinds = []
     for text, right in zip(texts, answers["right"], strict=True):
         kinds.append("correct" if right else responses.response_kind(text))
-    marked = responses.unseen_guesses_as_wrong(
-        pd.DataFrame({"kind": kinds, "seen": seen})
-    )
+    marked = pd.DataFrame({"kind": kinds, "seen": seen})
+    marked = responses.unseen_guesses_as_wrong(marked)
     marked["consistency"] = _consistency(answers, log.kind == "texts")
     table = answers[["item", "relation"]].assign(stratum="all", label=marked["label"])
     table["said"] = answers["text"]
@@ -54,15 +53,15 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> logs.Joined:
     return log._replace(table=table, notes=notes, asked=asked)
 
 
-def _consistency(answers: pd.DataFrame, texts: bool) -> list[float]:
+def _consistency(answers: pd.DataFrame, are_texts: bool) -> list[float]:
     """Return the share of an item's repeated answers that agree with its first."""
-    spelling = matching.normalise_text if texts else str
+    spelling = matching.normalise_text if are_texts else str
     shares = []
     for row in answers.itertuples():
         agree = []
-        for other, mark in row.repeats:
-            same_text = spelling(other) == spelling(row.text)
-            agree.append(same_text or bool(row.right and mark))
+        for text, right in row.repeats:
+            same_text = spelling(text) == spelling(row.text)
+            agree.append(same_text or bool(row.right and right))
         shares.append(np.mean(agree) if agree else np.nan)
     return shares
 
@@ -72,11 +71,12 @@ def _notes(table: pd.DataFrame, seen: bool) -> list[str]:
     notes = [NOTES["consistency"]]
     if seen:
         notes.append(NOTES["seen"])
-    alone = int((table["n_repeats"] == 0).sum())
-    if alone:
-        documents = f"{alone} of {len(table)} documents"
+    n_alone = (table["n_repeats"] == 0).sum()
+    if n_alone:
+        documents = f"{n_alone} of {len(table)} documents"
         notes.append(f"{documents} have one answer: Cons leaves them out.")
-    if (table.loc[table["tested"] == 1, "consistency"] == 1).all():
+    consistency = table.loc[table["tested"] == 1, "consistency"]
+    if (consistency == 1).all():
         notes.append(NOTES["steady"])
     return notes
 
@@ -96,11 +96,10 @@ def summary_of_logs(
 
 
 def measures_of_logs(log: logs.Joined) -> dict[str, float | None]:
-    """Return the measures of what :func:`from_logs` returns, as the command prints them."""
+    """Return the measures of what :func:`from_logs` returns, None where undefined."""
     table = log.table
-    numbers = kb.measures_of_indicators(
-        table[list(INDICATOR_COLUMNS)].to_numpy()
-    ).tolist()
+    indicators = table[list(INDICATOR_COLUMNS)].to_numpy()
+    numbers = kb.measures_of_indicators(indicators).tolist()
     values = dict(zip(kb.MEASURE_NAMES, numbers, strict=True))
     measures: dict[str, float | None] = {
         "items": len(table),

@@ -15,13 +15,14 @@ from helpers.studies.multiplicity import majority_texts
 
 TITLE = "multiplicity"
 _rate = partial(mean_measure, counts="questions")
-ACCURACY, SELF_CONSISTENCY = STUDY_MEASURES[:2]
+MEASURES_BY_NAME = {measure.name: measure for measure in STUDY_MEASURES}
+CELL_MEASURES = [_rate(cell, cell, None) for cell in multiplicity.CELLS]
 MEASURES = (
-    ACCURACY,
+    MEASURES_BY_NAME["accuracy"],
     _rate("ambiguous", "ambiguity", False),
     _rate("ambiguous_binary", "ambiguity, right or wrong", False),
-    SELF_CONSISTENCY,
-    *(_rate(cell, cell, None) for cell in multiplicity.CELLS),
+    MEASURES_BY_NAME["self_consistency"],
+    *CELL_MEASURES,
 )
 
 
@@ -36,8 +37,9 @@ def from_logs(
     """Compute multiplicity from logs of other tools, without a model."""
     log = logs.read_logs(paths, rule)
     answers = log.table
-    chosen = answers if log.kind == "choices" else _numbered(answers)
-    chosen = chosen.assign(logprob=0.0)
+    if log.kind == "texts":
+        answers = _with_numbers(answers)
+    chosen = answers.assign(logprob=0.0)
     table = choices.item_scores(chosen, tau, replacement, correct_by)
     table = table.drop(columns=["logprob", "confidence"])
     table["said"] = majority_texts(table, chosen)
@@ -57,7 +59,7 @@ def summary_of_logs(
 
 
 def measures_of_logs(log: logs.Joined) -> dict[str, float]:
-    """Return the means of what :func:`from_logs` returns, as the command prints them."""
+    """Return the means of what :func:`from_logs` returns, as the command has them."""
     columns = {
         "accuracy": "accuracy",
         "ambiguous": "ambiguity",
@@ -68,9 +70,15 @@ def measures_of_logs(log: logs.Joined) -> dict[str, float]:
     return {"items": len(log.table), "prompts": log.n_prompts} | means.to_dict()
 
 
-def _numbered(answers: pd.DataFrame) -> pd.DataFrame:
-    """Give generated answers numbers by text, from 1; all marked as right are 0."""
+def _with_numbers(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return generated answers numbered by text, from 1; all marked as right are 0."""
     texts = answers["text"].map(matching.normalise_text).mask(answers["right"], "")
-    by_item = texts.groupby(answers["item"])
-    wrong = by_item.transform(lambda said: pd.factorize(said)[0])
-    return answers.assign(option=np.where(answers["right"], 0, wrong + 1), answer=0)
+    numbers = texts.groupby(answers["item"]).transform(_numbers_by_text)
+    options = np.where(answers["right"], 0, numbers + 1)
+    return answers.assign(option=options, answer=0)
+
+
+def _numbers_by_text(texts: pd.Series) -> np.ndarray:
+    """Return a number for each text, from 0 in the order in which they come."""
+    numbers, _ = pd.factorize(texts)
+    return numbers

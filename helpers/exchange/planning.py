@@ -1,4 +1,4 @@
-"""Plan a measurement from finished runs: how many facts an interval or a difference needs.
+"""Plan from finished runs how many facts an interval or a difference needs.
 
 The spread of a measure is that of each fact's influence within its relation, by leaving
 it out.
@@ -27,16 +27,18 @@ from helpers.stats.resampling import (
 from helpers.studies import STUDIES, Measure, member
 
 MOST_FACTS = 100_000  # facts: a plan that needs more is none
-# Quantiles that times a standard error add up to a width, or a difference told four
-# times in five.
-WIDTH_QUANTILES, DIFFERENCE_QUANTILES = (
-    2 * ((1 + CONFIDENCE_LEVEL) / 2,),
-    ((1 + CONFIDENCE_LEVEL) / 2, 0.8),
-)
+UPPER_BOUND = (1 + CONFIDENCE_LEVEL) / 2
+# Shares whose quantiles times a standard error add up to a width, and to a difference
+# that is told four times in five.
+WIDTH_QUANTILES = (UPPER_BOUND, UPPER_BOUND)
+DIFFERENCE_QUANTILES = (UPPER_BOUND, 0.8)
 
 
 class MeasureSpread(NamedTuple):
-    """How far one fact moves a measure: standard deviation within strata, and how many of each."""
+    """How far one fact moves a measure: standard deviation within strata, and counts.
+
+    ``n`` counts the facts, ``strata`` the strata.
+    """
 
     sd: float
     n: int
@@ -44,12 +46,23 @@ class MeasureSpread(NamedTuple):
 
 
 class StudyFacts(NamedTuple):
-    """A study's facts, those from about half of its wordings or samples, and how many these are."""
+    """A study's facts, from all of its wordings or samples and from about half of them.
+
+    ``n`` and ``n_half`` count the wordings, or samples.
+    """
 
     facts: pd.DataFrame
     half: pd.DataFrame | None
     n: int
     n_half: int
+
+
+class Goal(NamedTuple):
+    """What is planned for: a width, a difference, and how many wordings of a fact."""
+
+    width: float
+    difference: float
+    wordings: int | None
 
 
 def facts_needed_by_measure(
@@ -88,17 +101,17 @@ def facts_needed_by_measure(
     UserError
         If a number is not above 0, or nothing can be planned from the runs.
     """
-    wanted = {"width": width, "difference": abs(difference), "wordings": wordings}
-    for name, value in wanted.items():
+    goal = Goal(width, abs(difference), wordings)
+    for name, value in goal._asdict().items():
         if value is not None and not value > 0:
             raise UserError(f"{name} is {value}: give a number above 0.")
-    rows, other = [], {} if beside is None else _tables(beside)
-    for name, asked in _tables(place).items():
+    others = {} if beside is None else _facts_of_studies(beside)
+    rows = []
+    for name, facts in _facts_of_studies(place).items():
         for measure in STUDIES[name].MEASURES:
-            with contextlib.suppress(
-                UserError
-            ):  # too few facts have it, or all are alike
-                row = _row(measure, asked, other.get(name), wanted)
+            # Too few facts have it, or all are alike.
+            with contextlib.suppress(UserError):
+                row = _plan_of_measure(measure, facts, others.get(name), goal)
                 rows.append({"study": name} | row)
     if not rows:
         raise UserError(
@@ -107,30 +120,32 @@ def facts_needed_by_measure(
     return pd.DataFrame(rows)
 
 
-def _row(
-    measure: Measure,
-    asked: StudyFacts,
-    other: StudyFacts | None,
-    wanted: dict[str, Any],
+def _plan_of_measure(
+    measure: Measure, run: StudyFacts, other: StudyFacts | None, goal: Goal
 ) -> dict[str, Any]:
-    whole, gap, paired = _spreads(measure, asked.facts, other and other.facts)
-    found = whole
-    if wanted["wordings"] is not None and asked.half is not None:
-        halves = _spreads(measure, asked.half, other and other.half)
-        told = asked.n, asked.n_half, wanted["wordings"]
-        found, gap = (
-            spread_with_wordings(whole, halves[0], *told),
-            spread_with_wordings(gap, halves[1], *told),
-        )
+    """Return how many facts a measure needs, from one model's run or from two."""
+    other_facts = None
+    other_half = None
+    if other is not None:
+        other_facts = other.facts
+        other_half = other.half
+    measured, gap, n_paired = _spreads(measure, run.facts, other_facts)
+    spread = measured
+    if goal.wordings is not None and run.half is not None:
+        half, gap_of_half, _ = _spreads(measure, run.half, other_half)
+        wordings = (run.n, run.n_half, goal.wordings)
+        spread = spread_with_wordings(measured, half, *wordings)
+        gap = spread_with_wordings(gap, gap_of_half, *wordings)
+    width = standard_error_times_quantiles(measured, measured.n, WIDTH_QUANTILES)
     return {
         "measure": measure.name,
-        "n": whole.n,
-        "wordings": asked.n,
-        "width": float(standard_error_times_quantiles(whole, whole.n, WIDTH_QUANTILES)),
-        "paired": paired,
-        "for_width": fewest_facts_needed(found, wanted["width"], WIDTH_QUANTILES),
+        "n": measured.n,
+        "wordings": run.n,
+        "width": float(width),
+        "paired": n_paired,
+        "for_width": fewest_facts_needed(spread, goal.width, WIDTH_QUANTILES),
         "for_difference": fewest_facts_needed(
-            gap, wanted["difference"], DIFFERENCE_QUANTILES
+            gap, goal.difference, DIFFERENCE_QUANTILES
         ),
     }
 
@@ -138,25 +153,32 @@ def _row(
 def _spreads(
     measure: Measure, facts: pd.DataFrame, other: pd.DataFrame | None
 ) -> tuple[MeasureSpread, MeasureSpread, int]:
-    """Return the spread of a measure, that of the difference to another model, and paired facts."""
+    """Return a measure's spread, that of its gap to another model, and paired facts."""
     columns = list(measure.columns)
-    one = facts.dropna(subset=columns)
-    strata = one.get("stratum", one["relation"])
-    found = measure_spread(one[columns].astype(float), measure.statistic, strata)
+    complete = facts.dropna(subset=columns)
+    values = complete[columns].astype(float)
+    spread = measure_spread(values, measure.statistic, _strata(complete))
     if other is None:
-        return found, found._replace(sd=found.sd * np.sqrt(2)), 0
-    both = one.merge(other.dropna(subset=columns), on="item", suffixes=("", "_other"))
-    k = len(columns)
-    values = both[[*columns, *(f"{column}_other" for column in columns)]].astype(float)
-
-    def apart(rows: np.ndarray) -> np.ndarray:
-        return measure.statistic(rows[..., :k]) - measure.statistic(rows[..., k:])
-
-    return (
-        found,
-        measure_spread(values, apart, both.get("stratum", both["relation"])),
-        len(both),
+        # Two models that err independently, as far as this one does.
+        gap = spread._replace(sd=spread.sd * np.sqrt(2))
+        return spread, gap, 0
+    paired = complete.merge(
+        other.dropna(subset=columns), on="item", suffixes=("", "_other")
     )
+    other_columns = [f"{column}_other" for column in columns]
+    paired_values = paired[columns + other_columns].astype(float)
+
+    def difference(rows: np.ndarray) -> np.ndarray:
+        first, second = np.split(rows, 2, axis=-1)
+        return measure.statistic(first) - measure.statistic(second)
+
+    gap = measure_spread(paired_values, difference, _strata(paired))
+    return spread, gap, len(paired)
+
+
+def _strata(facts: pd.DataFrame) -> pd.Series:
+    """Return the strata of facts: those that a study names, or the relations."""
+    return facts.get("stratum", facts["relation"])
 
 
 def measure_spread(
@@ -164,10 +186,10 @@ def measure_spread(
     statistic: Statistic = mean,
     strata: npt.ArrayLike | None = None,
 ) -> MeasureSpread:
-    """Return the spread of the jackknife's influences: n - 1 times what leaving a fact out takes.
+    """Return the spread of the jackknife's influences, n - 1 times what one fact moves.
 
-    >>> found = measure_spread([1.0, 0.0] * 10)
-    >>> round(found.sd, 3), found.n, found.strata
+    >>> spread = measure_spread([1.0, 0.0] * 10)
+    >>> round(spread.sd, 3), spread.n, spread.strata
     (0.513, 20, 1)
     """
     table = as_matrix(values)
@@ -178,9 +200,9 @@ def measure_spread(
         raise UserError(
             f"{len(table)} facts are too few to plan from: measure twenty or more."
         )
-    left_out = np.array(
-        [float(statistic(np.delete(table, i, 0))) for i in range(len(table))]
-    )
+    left_out = np.empty(len(table))
+    for place in range(len(table)):
+        left_out[place] = statistic(np.delete(table, place, 0))
     influence = (len(table) - 1) * (float(statistic(table)) - left_out)
     middle = np.bincount(places, influence) / np.bincount(places)
     sd = np.sqrt(((influence - middle[places]) ** 2).sum() / freedom)
@@ -196,8 +218,10 @@ def spread_with_wordings(
 ) -> MeasureSpread:
     """Return the spread if each fact were asked in more or fewer wordings, or samples.
 
-    >>> found = spread_with_wordings(MeasureSpread(0.5**0.5, 20, 1), MeasureSpread(0.75**0.5, 20, 1), 4, 2, 16)
-    >>> round(found.sd**2, 6)
+    >>> whole = MeasureSpread(0.5**0.5, 20, 1)
+    >>> half = MeasureSpread(0.75**0.5, 20, 1)
+    >>> spread = spread_with_wordings(whole, half, 4, 2, 16)
+    >>> round(spread.sd**2, 6)
     0.3125
     """
     slope = (half.sd**2 - whole.sd**2) / (1 / asked_half - 1 / asked)
@@ -207,44 +231,55 @@ def spread_with_wordings(
 
 
 def standard_error_times_quantiles(
-    found: MeasureSpread, n: npt.ArrayLike, shares: tuple[float, float]
+    spread: MeasureSpread, n: npt.ArrayLike, shares: tuple[float, float]
 ) -> np.ndarray:
-    """Return the standard error with n facts times the sum of Student's quantiles of two shares.
+    """Return the standard error of n facts times Student's quantiles of two shares.
 
-    >>> round(float(standard_error_times_quantiles(MeasureSpread(0.5, 20, 1), 100, WIDTH_QUANTILES)), 3)
+    The two products are added.
+
+    >>> spread = MeasureSpread(0.5, 20, 1)
+    >>> round(float(standard_error_times_quantiles(spread, 100, WIDTH_QUANTILES)), 3)
     0.198
     """
     n = np.asarray(n, dtype=float)
-    freedom = np.where(n > found.strata, n - found.strata, np.nan)
-    quantiles = (scipy.stats.t.ppf(share, freedom) for share in shares)
-    return sum(quantile * found.sd / np.sqrt(n) for quantile in quantiles)
+    freedom = np.where(n > spread.strata, n - spread.strata, np.nan)
+    first = scipy.stats.t.ppf(shares[0], freedom)
+    second = scipy.stats.t.ppf(shares[1], freedom)
+    return first * spread.sd / np.sqrt(n) + second * spread.sd / np.sqrt(n)
 
 
 def fewest_facts_needed(
-    found: MeasureSpread, wanted: float, shares: tuple[float, float]
+    spread: MeasureSpread, wanted: float, shares: tuple[float, float]
 ) -> float:
-    """Return the fewest facts for which :func:`standard_error_times_quantiles` is at most what is wanted.
+    """Return the fewest facts that bring the product of error and quantiles down.
 
-    >>> fewest_facts_needed(MeasureSpread(0.5, 20, 1), 0.1, WIDTH_QUANTILES), fewest_facts_needed(MeasureSpread(0.7, 20, 1), 0.1, DIFFERENCE_QUANTILES)
-    (387.0, 387.0)
+    The product is that of :func:`standard_error_times_quantiles`, and it is at most
+    what is wanted.
+
+    >>> fewest_facts_needed(MeasureSpread(0.5, 20, 1), 0.1, WIDTH_QUANTILES)
+    387.0
+    >>> fewest_facts_needed(MeasureSpread(0.7, 20, 1), 0.1, DIFFERENCE_QUANTILES)
+    387.0
     """
-    n = np.arange(found.strata + 1, MOST_FACTS + 1)
-    enough = np.flatnonzero(standard_error_times_quantiles(found, n, shares) <= wanted)
-    return float(n[enough[0]]) if len(enough) else float("inf")
+    n = np.arange(spread.strata + 1, MOST_FACTS + 1)
+    products = standard_error_times_quantiles(spread, n, shares)
+    enough = np.flatnonzero(products <= wanted)
+    if len(enough) == 0:
+        return float("inf")
+    return float(n[enough[0]])
 
 
-def _tables(place: str | Path) -> dict[str, StudyFacts]:
+def _facts_of_studies(place: str | Path) -> dict[str, StudyFacts]:
     """Return each study's facts, of a folder of runs or of an archive that holds."""
-    found = shared_runs(place)
-    tables = {}
-    for name, run in found.record["runs"].items():
-        answers = read_parquet_table(found.files[run["answers"]["file"]], "it")
-        facts = record.facts_from_answers(name, run["parameters"], answers)
+    shared = shared_runs(place)
+    facts_by_study = {}
+    for name, run in shared.record["runs"].items():
+        settings = run["parameters"]
+        answers = read_parquet_table(shared.files[run["answers"]["file"]], "it")
+        facts = record.facts_from_answers(name, settings, answers)
         half = member(STUDIES[name], "halves")(answers)
-        facts_of_half = None
+        half_facts = None
         if half.answers is not None:
-            facts_of_half = record.facts_from_answers(
-                name, run["parameters"], half.answers
-            )
-        tables[name] = StudyFacts(facts, facts_of_half, half.n, half.n_half)
-    return tables
+            half_facts = record.facts_from_answers(name, settings, half.answers)
+        facts_by_study[name] = StudyFacts(facts, half_facts, half.n, half.n_half)
+    return facts_by_study

@@ -1,9 +1,9 @@
-"""What is made public of a model's runs: settings, answers, measures, and no path of a machine."""
+"""What is made public of a model's runs: settings, answers, measures, but no path."""
 
 import hashlib
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -20,9 +20,8 @@ from helpers.prompts import labels
 from helpers.runs import store
 from helpers.studies import STUDIES, Measure, settings_for_function
 
-ARCHIVE_FORMAT_VERSION = (
-    1  # of archives: raise it with every change that older versions cannot read
-)
+# Of archives: raise it with every change that older versions cannot read.
+ARCHIVE_FORMAT_VERSION = 1
 # In all of its runs.
 SHARED_MODEL_FIELDS = (
     "revision",
@@ -44,7 +43,7 @@ RUN_FIELDS = (
 )
 DATASET_FIELDS = ("title", "version", "licence", "checksum", "rows")
 PLACE_SETTINGS = {"model", "run_dir", "runs_dir"}  # settings that say where, not what
-
+SNAPSHOT_PATTERN = re.compile(r"models--([^/\\]+)[/\\]snapshots")  # of the hub's cache
 
 Record = dict[str, Any]  # what JSON calls an object
 
@@ -62,82 +61,107 @@ class SharedRuns(NamedTuple):
 
 
 def describe_runs(folder: str | Path) -> SharedRuns:
-    """Return what is made public of a model's runs, its measures computed from the answers."""
+    """Return what is made public of a model's runs, measures computed from answers."""
     folder = Path(folder)
     record: Record = {"format": ARCHIVE_FORMAT_VERSION, "model": None, "runs": {}}
     files = {}
-    for place in _places(folder):
+    for place in _run_folders(folder):
         manifest = _manifest(place)
-        name, model = manifest["chapter"], _model(manifest["model"])
+        study = manifest["chapter"]
+        model = _public_model(manifest["model"])
         if record["model"] not in (None, model):
             raise UserError(
-                f"The runs in {folder} are of different weights: run the older studies again, or "
-                "give the folder of one."
+                f"The runs in {folder} are of different weights: run the older studies "
+                "again, or give the folder of one."
             )
-        file = f"{name}/answers.parquet"
-        stream = io.BytesIO()  # the same bytes whenever it is written
-        told = pa.Table.from_pandas(store.load_answers(place), preserve_index=False)
-        written = {"compression": "zstd", "write_page_checksum": True}
-        pq.write_table(told.replace_schema_metadata(), stream, **written)
-        files[file] = stream.getvalue()
-        answers = read_parquet_table(files[file], file)
-        told = store.settings_of_run(manifest)
-        given = {k: _public(v) for k, v in told.items() if k not in PLACE_SETTINGS}
-        work = manifest.get("work") or {}
+        file = f"{study}/answers.parquet"
+        files[file] = _parquet_bytes(store.load_answers(place))
         record["model"] = model
-        record["runs"][name] = {
-            "answers": {
-                "file": file,
-                "sha256": hashlib.sha256(files[file]).hexdigest(),
-                "rows": len(answers),
-            },
-            "parameters": given,
-            "model": {key: manifest["model"].get(key) for key in RUN_MODEL_FIELDS},
-            "dataset": {
-                "name": _public(manifest["dataset"]["name"]),
-                **{key: manifest["dataset"].get(key) for key in DATASET_FIELDS},
-            },
-            **{key: manifest.get(key) for key in RUN_FIELDS},
-            "versions": {
-                **(manifest.get("versions") or {}),
-                "intervals": stats.INTERVALS_VERSION,
-            },
-            "cost": {"prompts": work.get("probes"), "tokens": work.get("tokens")},
-            "measures": measures_from_answers(name, given, answers),
-        }
+        record["runs"][study] = _public_run(manifest, file, files[file])
     return SharedRuns(record, files)
 
 
+def _parquet_bytes(answers: pd.DataFrame) -> bytes:
+    """Return answers as a Parquet file, the same bytes whenever it is written."""
+    table = pa.Table.from_pandas(answers, preserve_index=False)
+    stream = io.BytesIO()
+    pq.write_table(
+        table.replace_schema_metadata(),
+        stream,
+        compression="zstd",
+        write_page_checksum=True,
+    )
+    return stream.getvalue()
+
+
+def _public_run(manifest: Record, file: str, content: bytes) -> Record:
+    """Return what is made public of one run, whose answers are in a file."""
+    study = manifest["chapter"]
+    answers = read_parquet_table(content, file)
+    settings = {}
+    for name, value in store.settings_of_run(manifest).items():
+        if name not in PLACE_SETTINGS:
+            settings[name] = _public_value(value)
+    dataset = {"name": _public_value(manifest["dataset"]["name"])}
+    dataset |= _fields(manifest["dataset"], DATASET_FIELDS)
+    work = manifest.get("work") or {}
+    run = {
+        "answers": {
+            "file": file,
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "rows": len(answers),
+        },
+        "parameters": settings,
+        "model": _fields(manifest["model"], RUN_MODEL_FIELDS),
+        "dataset": dataset,
+    }
+    run |= _fields(manifest, RUN_FIELDS)
+    versions = run["versions"] or {}
+    run["versions"] = versions | {"intervals": stats.INTERVALS_VERSION}
+    run["cost"] = {"prompts": work.get("probes"), "tokens": work.get("tokens")}
+    run["measures"] = measures_from_answers(study, settings, answers)
+    return run
+
+
+def _fields(values: Record, names: Iterable[str]) -> Record:
+    """Return some values by their names, None where there is none."""
+    return {name: values.get(name) for name in names}
+
+
 def measures_from_answers(
-    name: str, given: Record, answers: pd.DataFrame
+    name: str, settings: Record, answers: pd.DataFrame
 ) -> list[Record]:
     """Compute a study's measures of all facts from the answers, as its summary does."""
     study = STUDIES[name]
-    draws = {
-        "n_resamples": given.get("n_bootstrap", 1000),
-        "seed": given.get("seed") or 0,
-    }
-    found = study.summary(facts_from_answers(name, given, answers), **draws).head(
-        len(study.MEASURES)
+    facts = facts_from_answers(name, settings, answers)
+    summary = study.summary(
+        facts,
+        n_resamples=settings.get("n_bootstrap", 1000),
+        seed=settings.get("seed") or 0,
     )
-    return [
-        {key: None if pd.isna(value) else value for key, value in row.items()}
-        for row in found.drop(columns="relation").to_dict("records")
-    ]
+    of_all_facts = summary.head(len(study.MEASURES)).drop(columns="relation")
+    return [_without_nan(row) for row in of_all_facts.to_dict("records")]
 
 
-def measured(name: str, run: Record) -> Iterator[tuple[Measure, Record]]:
-    """Yield each measure of a study with what a run reports of it, where it does."""
-    reported = {each["measure"]: each for each in run["measures"]}
+def _without_nan(row: Record) -> Record:
+    """Return a row of a table with None where it has NaN, which JSON lacks."""
+    return {key: None if pd.isna(value) else value for key, value in row.items()}
+
+
+def reported_measures(name: str, run: Record) -> Iterator[tuple[Measure, Record]]:
+    """Yield each measure of a study that a run reports, with what it reports of it."""
+    reported = {row["measure"]: row for row in run["measures"]}
     for measure in STUDIES[name].MEASURES:
         if measure.name in reported:
             yield measure, reported[measure.name]
 
 
-def facts_from_answers(name: str, given: Record, answers: pd.DataFrame) -> pd.DataFrame:
+def facts_from_answers(
+    name: str, settings: Record, answers: pd.DataFrame
+) -> pd.DataFrame:
     """Return a study's table of facts, from its answers and settings."""
     study = STUDIES[name]
-    return study.facts(answers, **settings_for_function(study.facts, given))
+    return study.facts(answers, **settings_for_function(study.facts, settings))
 
 
 def record_file_name(record: Record) -> str:
@@ -146,7 +170,7 @@ def record_file_name(record: Record) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "model"
 
 
-def _places(folder: Path) -> list[Path]:
+def _run_folders(folder: Path) -> list[Path]:
     """Return the folders of the studies' runs; the folder itself if it is one."""
     if not folder.is_dir():
         raise UserError(
@@ -154,71 +178,94 @@ def _places(folder: Path) -> list[Path]:
         )
     if (folder / "run.json").is_file():
         return [folder]
-    found = [
-        folder / name for name in STUDIES if (folder / name / "run.json").is_file()
-    ]
-    if not found:
+    run_folders = []
+    for name in STUDIES:
+        if (folder / name / "run.json").is_file():
+            run_folders.append(folder / name)
+    if not run_folders:
         raise UserError(
             f"{folder} holds no finished run of a study: give a folder with one of "
             f"{', '.join(STUDIES)}, such as runs/atlas-m or runs/measured/atlas-m."
         )
-    return found
+    return run_folders
 
 
 def _manifest(folder: Path) -> Record:
+    """Return the manifest of a study's run."""
     with reraise_as_user_error(
         f"{folder / 'run.json'} is damaged", "run the chapter again"
     ):
-        found = store.load_manifest(folder)
-        chapter, *_ = found["chapter"], found["model"]["name"], found["dataset"]["name"]
-        dict(found["parameters"])
-    if chapter not in STUDIES:
+        manifest = store.load_manifest(folder)
+        study = manifest["chapter"]
+        # Looked up here, so that what lacks them is called damaged.
+        _ = manifest["model"]["name"]
+        _ = manifest["dataset"]["name"]
+        _ = dict(manifest["parameters"])
+    if study not in STUDIES:
         raise UserError(
-            f"{folder} is a run of {chapter}: give one of {', '.join(STUDIES)}."
+            f"{folder} is a run of {study}: give one of {', '.join(STUDIES)}."
         )
-    return found
+    return manifest
 
 
-def _model(described: Record) -> Record:
-    """Return what all runs of one model say of it, without the folder or server that it is in."""
+def _public_model(described: Record) -> Record:
+    """Return what all runs of a model say of it, without its folder or server."""
     name = described["name"]
     if "server" in described:
-        origin, name = (
-            "server",
-            _public(server_address.parse_server_address(name).model),
-        )
+        origin = "server"
+        name = _public_value(server_address.parse_server_address(name).model)
     elif name in bundled_models():
         origin = "bundled"
+    elif described.get("revision"):
+        origin = "hub"
     else:
-        origin = "hub" if described.get("revision") else "folder"
-        name = name if origin == "hub" else _last(name)
+        origin = "folder"
+        name = _last_part(name)
     base = described.get("base")
-    found = {"name": name, "origin": origin, "base": base and _last(base)}
-    return found | {key: described.get(key) for key in SHARED_MODEL_FIELDS}
+    if base:
+        base = _last_part(base)
+    model = {"name": name, "origin": origin, "base": base}
+    return model | _fields(described, SHARED_MODEL_FIELDS)
 
 
-def _public(value: Any) -> Any:
-    """Return a setting without what it says of a machine: of a path, its last part is left.
+def _public_value(value: Any) -> Any:
+    """Return a setting without what it says of a machine: of a path, its last part.
 
-    >>> _public(["popqa", "/home/ann/my questions.csv", "org/model@v1", "[X] is in [Y]", 3])
-    ['popqa', 'my questions.csv', 'org/model@v1', '[X] is in [Y]', 3]
-    >>> _public("https://ann:secret@example.org/a.jsonl?token=1"), _public("http://gpu7:8000#m")
-    ('https://example.org/a.jsonl', 'm')
+    >>> _public_value(["popqa", "/home/ann/my questions.csv", "org/model@v1", 3])
+    ['popqa', 'my questions.csv', 'org/model@v1', 3]
+    >>> _public_value("[X] is in [Y]/[Z]")
+    '[X] is in [Y]/[Z]'
+    >>> _public_value("https://ann:secret@example.org/a.jsonl?token=1")
+    'https://example.org/a.jsonl'
+    >>> _public_value("http://gpu7:8000#m")
+    'm'
     """
     if isinstance(value, list):
-        return [_public(each) for each in value]
-    if not isinstance(value, str) or "[X]" in value or not re.search(r"[/\\~]", value):
+        return [_public_value(part) for part in value]
+    if not isinstance(value, str):
+        return value
+    is_template = "[X]" in value
+    if is_template or not re.search(r"[/\\~]", value):
         return value
     if re.match(r"https?://", value):
-        parts = urlsplit(value)
-        if parts.fragment:  # a model on a server
-            return _public(parts.fragment)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
-    return value if HUB_ID_PATTERN.fullmatch(value.partition("@")[0]) else _last(value)
+        return _public_address(value)
+    if HUB_ID_PATTERN.fullmatch(value.partition("@")[0]):
+        return value
+    return _last_part(value)
 
 
-def _last(path: str) -> str:
-    """Return the last part of a path of whichever system; of a snapshot on the hub, its name."""
-    if hub := re.search(r"models--([^/\\]+)[/\\]snapshots", path):
-        return hub[1].replace("--", "/")
+def _public_address(address: str) -> str:
+    """Return an address without user and query; of a model on a server, its name."""
+    parts = urlsplit(address)
+    if parts.fragment:
+        return _public_value(parts.fragment)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=host, query="").geturl()
+
+
+def _last_part(path: str) -> str:
+    """Return the last part of any system's path; of the hub's snapshot, its name."""
+    snapshot = SNAPSHOT_PATTERN.search(path)
+    if snapshot:
+        return snapshot[1].replace("--", "/")
     return PureWindowsPath(path).name

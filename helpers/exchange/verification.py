@@ -1,4 +1,4 @@
-"""Check an archive of runs: its form, its files, its settings, and each measure computed again.
+"""Check an archive of runs: form, files, settings, and each measure computed again.
 
 Measures must follow from the answers, and the atlas's answers fit the questions that
 the settings name. That they are the answers of that model cannot be shown.
@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jsonschema
 import pandas as pd
@@ -20,13 +20,14 @@ from helpers.studies import STUDIES, member
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
 MEASURE_TOLERANCE = 1e-9  # sums may be taken in another order on another machine
+LONGEST_REASON = 160  # characters of a schema's message
 
 
 class VerifiedRun(NamedTuple):
-    """A run that was checked: its study, how many answers it rests on, how many measures hold.
+    """A run that was checked: its study, how many answers, how many measures hold.
 
-    ``added`` are the study's measures that the archive lacks, computed from its answers:
-    it was packed before there were these.
+    ``added`` are the study's measures that the archive lacks, computed from its
+    answers: it was packed before there were these.
     """
 
     study: str
@@ -37,42 +38,53 @@ class VerifiedRun(NamedTuple):
 
 def verify_archive(path: str | Path) -> tuple[SharedRuns, list[VerifiedRun]]:
     """Return what is in an archive and what of it was verified."""
+    name = Path(path).name
     try:
-        if Path(path).name.startswith("."):  # no glob of a shell would have shown it
+        if name.startswith("."):  # no glob of a shell would have shown it
             raise UserError("its name begins with a dot")
         shared = archive.read_archive(path)
-        _form(shared)
-        return shared, [_run(shared, name) for name in shared.record["runs"]]
+        _check_format(shared.record)
+        _check_schema(shared.record)
+        _check_files(shared)
+        return shared, [_verified_run(shared, study) for study in shared.record["runs"]]
     except UserError as error:
         reason = printable_line(str(error).rstrip("."))
-        raise UserError(
-            f"{printable_line(Path(path).name)} is refused: {reason}."
-        ) from error
+        raise UserError(f"{printable_line(name)} is refused: {reason}.") from error
 
 
 def shared_runs(place: str | Path) -> SharedRuns:
-    """Return what is public of a folder of runs, or what is in an archive that holds."""
-    return (
-        verify_archive(place)[0]
-        if Path(place).is_file()
-        else record.describe_runs(place)
-    )
+    """Return what is public of a folder of runs, or what is in a verified archive."""
+    if Path(place).is_file():
+        return verify_archive(place)[0]
+    return record.describe_runs(place)
 
 
-def _form(shared: SharedRuns) -> None:
-    """Compare the manifest with the schema, and the files with the manifest."""
-    found = shared.record.get("format") if isinstance(shared.record, dict) else None
-    if found != ARCHIVE_FORMAT_VERSION and isinstance(found, int):
+def _check_format(manifest: Any) -> None:
+    """Refuse a manifest that another version of the package has to read."""
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if version != ARCHIVE_FORMAT_VERSION and isinstance(version, int):
         raise UserError(
-            f"it is of format {found}, and this version of the package reads {ARCHIVE_FORMAT_VERSION}"
+            f"it is of format {version}, and this version of the package reads "
+            f"{ARCHIVE_FORMAT_VERSION}"
         )
-    schema = jsonschema.Draft202012Validator(
-        json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    )
-    if wrong := jsonschema.exceptions.best_match(schema.iter_errors(shared.record)):
-        place = "/".join(map(str, wrong.absolute_path)) or "its top"
-        said = wrong.message if len(wrong.message) < 160 else f"{wrong.message[:160]}…"
-        raise UserError(f"its manifest does not fit the schema at {place}: {said}")
+
+
+def _check_schema(manifest: Record) -> None:
+    """Refuse a manifest that does not fit the schema."""
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(manifest)
+    worst = jsonschema.exceptions.best_match(errors)
+    if worst is None:
+        return
+    place = "/".join(map(str, worst.absolute_path)) or "its top"
+    reason = worst.message
+    if len(reason) >= LONGEST_REASON:
+        reason = f"{reason[:LONGEST_REASON]}…"
+    raise UserError(f"its manifest does not fit the schema at {place}: {reason}")
+
+
+def _check_files(shared: SharedRuns) -> None:
+    """Compare the manifest's checksum, studies and files with what is there."""
     if shared.record["checksum"] != archive.checksum_of_record(shared.record):
         raise UserError(
             "its manifest was edited after it was packed: its checksum is another's"
@@ -83,129 +95,158 @@ def _form(shared: SharedRuns) -> None:
             raise UserError(f"it holds a run of {name!r}, which is no study here")
     named = sorted(run["answers"]["file"] for run in runs.values())
     if named != sorted(shared.files):
-        odd = sorted({*named} ^ {*shared.files}) or named
+        differing = sorted(set(named) ^ set(shared.files)) or named
         raise UserError(
-            f"its manifest does not name once what it holds: see {', '.join(odd)}"
+            f"its manifest does not name once what it holds: see {', '.join(differing)}"
         )
-    for told in (run["answers"] for run in runs.values()):
-        digest = hashlib.sha256(shared.files[file := told["file"]]).hexdigest()
-        if digest != told["sha256"]:
+    for run in runs.values():
+        file = run["answers"]["file"]
+        reported = run["answers"]["sha256"]
+        digest = hashlib.sha256(shared.files[file]).hexdigest()
+        if digest != reported:
             raise UserError(
                 f"{file} has the SHA-256 {digest[:8]}…, and its manifest says "
-                f"{told['sha256'][:8]}…: it is not the file that was packed"
+                f"{reported[:8]}…: it is not the file that was packed"
             )
 
 
-def _run(shared: SharedRuns, name: str) -> VerifiedRun:
-    """Compare what the manifest says of one run with its answers."""
-    run = shared.record["runs"][name]
+def _verified_run(shared: SharedRuns, study: str) -> VerifiedRun:
+    """Compare what the manifest says of one run with its answers.
+
+    The record of the run then has the measures and intervals of today.
+    """
+    run = shared.record["runs"][study]
     try:
-        answers = shared.answers(name)
-        if len(answers) != (told := run["answers"]["rows"]):
-            raise UserError(
-                f"its manifest says {told} answers, and it holds {len(answers)}"
-            )
-        if len({run["seed"], run["parameters"].get("seed")}) > 1:
-            raise UserError("its manifest gives two seeds")
-        _settings(name, run, shared.record["model"], answers)
-        _names(name, run["measures"])
-        found = record.measures_from_answers(name, run["parameters"], answers)
-        same = (run["versions"] or {}).get("intervals") == stats.INTERVALS_VERSION
-        added = _compare(run["measures"], found, () if same else ("low", "high"))
-        run["measures"] = found  # what is shown has the measures and intervals of today
+        answers = shared.answers(study)
+        _check_counts(run, answers)
+        _check_settings(study, run, shared.record["model"], answers)
+        _check_names_of_measures(study, run["measures"])
+        computed = record.measures_from_answers(study, run["parameters"], answers)
+        _check_measures(run, computed)
     except UserError as error:
-        raise UserError(f"{name}: {error}") from error
+        raise UserError(f"{study}: {error}") from error
     except Exception as error:  # a table that is not a study's may fail in any way
         raise UserError(
-            f"{name}: its answers cannot be measured ({type(error).__name__} {first_line_of_error(error)})"
+            f"{study}: its answers cannot be measured "
+            f"({type(error).__name__} {first_line_of_error(error)})"
         ) from error
-    return VerifiedRun(name, len(answers), len(found) - len(added), added)
+    reported = {measure["measure"] for measure in run["measures"]}
+    names = [measure["measure"] for measure in computed]
+    added = tuple(name for name in names if name not in reported)
+    run["measures"] = computed
+    return VerifiedRun(study, len(answers), len(computed) - len(added), added)
 
 
-def _names(name: str, reported: list[Record]) -> None:
-    """Refuse a list of measures that is empty, or names one twice or one that the study lacks."""
-    known = [measure.name for measure in STUDIES[name].MEASURES]
-    named = [each["measure"] for each in reported]
-    if not named:
+def _check_counts(run: Record, answers: pd.DataFrame) -> None:
+    """Refuse a number of answers that is not theirs, and two seeds."""
+    n_reported = run["answers"]["rows"]
+    if len(answers) != n_reported:
+        raise UserError(
+            f"its manifest says {n_reported} answers, and it holds {len(answers)}"
+        )
+    seeds = {run["seed"], run["parameters"].get("seed")}
+    if len(seeds) > 1:
+        raise UserError("its manifest gives two seeds")
+
+
+def _check_names_of_measures(study: str, reported: list[Record]) -> None:
+    """Refuse a list that is empty, or has a name twice or one that the study lacks."""
+    known = [measure.name for measure in STUDIES[study].MEASURES]
+    names = [measure["measure"] for measure in reported]
+    if not names:
         raise UserError(
             f"its list of measures is empty: name some of {', '.join(known)}"
         )
-    for measure in named:
-        if measure not in known:
+    for name in names:
+        if name not in known:
             raise UserError(
-                f"{measure!r:.60} is no measure of the study, which has "
-                f"{', '.join(known)}"
+                f"{name!r:.60} is no measure of the study, which has {', '.join(known)}"
             )
-        if named.count(measure) > 1:
-            raise UserError(f"it reports {measure} twice")
+        if names.count(name) > 1:
+            raise UserError(f"it reports {name} twice")
 
 
-def _compare(
-    reported: list[Record], found: list[Record], skipped: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Refuse a measure that differs from the one found; return those that are not reported.
-
-    `skipped` are fields that may differ: intervals may be of an older way to draw them.
-    """
-    by_name = {each["measure"]: each for each in reported}
-    added = []
-    for computed in found:
-        name = computed["measure"]
-        if name not in by_name:
-            added.append(name)
+def _check_measures(run: Record, computed: list[Record]) -> None:
+    """Refuse a measure that differs from the one computed from the answers."""
+    # Intervals of an older way to draw them differ.
+    skipped: tuple[str, ...] = ("low", "high")
+    if (run["versions"] or {}).get("intervals") == stats.INTERVALS_VERSION:
+        skipped = ()
+    reported = {measure["measure"]: measure for measure in run["measures"]}
+    for measure in computed:
+        name = measure["measure"]
+        if name not in reported:
             continue
-        for key, value in computed.items():
-            told = by_name[name][key]
-            if key not in skipped and not _same(told, value):
+        for key, value in measure.items():
+            reported_value = reported[name][key]
+            if key not in skipped and not _same(reported_value, value):
                 raise UserError(
-                    f"{name} is reported with {key} {_figure(told)}, "
+                    f"{name} is reported with {key} {_figure(reported_value)}, "
                     f"and its answers give {_figure(value)}"
                 )
-    return tuple(added)
 
 
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, float | int) and isinstance(other, float | int):
+def _same(reported: object, computed: object) -> bool:
+    """Return whether two values of a measure are equal, numbers within a tolerance."""
+    if isinstance(reported, float | int) and isinstance(computed, float | int):
         return math.isclose(
-            one, other, rel_tol=MEASURE_TOLERANCE, abs_tol=MEASURE_TOLERANCE
+            reported, computed, rel_tol=MEASURE_TOLERANCE, abs_tol=MEASURE_TOLERANCE
         )
-    return one == other
+    return reported == computed
 
 
 def _figure(value: object) -> str:
+    """Return a value as an error shows it."""
     if value is None:
         return "undefined"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
 
 
-def _settings(name: str, run: Record, model: Record, answers: pd.DataFrame) -> None:
-    """Refuse settings that ask for less than is answered, or draw others, or count others right."""
-    study, given = STUDIES[name], run["parameters"]
+def _check_settings(
+    name: str, run: Record, model: Record, answers: pd.DataFrame
+) -> None:
+    """Refuse settings that other answers would follow from, and other right answers."""
+    study = STUDIES[name]
     if not hasattr(study, "size_settings_of_answers"):
         return
+    settings = run["parameters"]
     if "part" in answers:  # of a chapter's run: without the close-ups
         answers = answers[answers["part"] == "lists"]
-    for setting, shown in study.size_settings_of_answers(answers).items():
-        told = given.get(setting) or math.inf  # 0 takes all
-        if shown > told:
-            raise UserError(
-                f"its settings say {setting}={told}, and its answers hold {shown}"
-            )
-    if run["dataset"]["checksum"] != datasets.source_record("atlas")["checksum"]:
+    _check_sizes(settings, study.size_settings_of_answers(answers))
+    atlas = datasets.source_record("atlas")
+    if run["dataset"]["checksum"] != atlas["checksum"]:
         return
-    drawn = set(
-        study.items_drawn_by_settings(
-            given, model["name"] if model["origin"] == "bundled" else ""
-        )
-    )
-    asked = set(answers["item"])
-    if drawn != asked:
+    name_in_atlas = model["name"] if model["origin"] == "bundled" else ""
+    items = study.items_drawn_by_settings(settings, name_in_atlas)
+    _check_items(set(answers["item"]), set(items))
+    _check_right_answers(member(study, "right")(answers))
+
+
+def _check_sizes(settings: Record, shown: dict[str, int]) -> None:
+    """Refuse settings that ask for less than the answers show."""
+    for name, size in shown.items():
+        most = settings.get(name) or math.inf  # 0 takes all
+        if size > most:
+            raise UserError(
+                f"its settings say {name}={most}, and its answers hold {size}"
+            )
+
+
+def _check_items(answered: set[str], items: set[str]) -> None:
+    """Refuse answers about other items of the atlas than the settings draw."""
+    if items != answered:
         raise UserError(
-            f"its settings draw {len(drawn)} questions from the atlas, and its answers are about "
-            f"{len(asked)}, {len(asked - drawn)} of which are not among them"
+            f"its settings draw {len(items)} questions from the atlas, and its answers "
+            f"are about {len(answered)}, {len(answered - items)} of which are not "
+            "among them"
         )
+
+
+def _check_right_answers(counted: pd.DataFrame) -> None:
+    """Refuse texts that are counted as right, and that the atlas has not."""
     objects = datasets.load("atlas").set_index("fact")["object"]
-    counted = member(study, "right")(answers)
     for item, text in zip(counted["item"], counted["right"], strict=True):
         if text != objects.get(item, ""):
             raise UserError(

@@ -1,4 +1,4 @@
-"""Other formats of answers and runs as data: which of their paths holds what (`formats.toml`)."""
+"""Other formats of answers and runs as data: which path holds what (`formats.toml`)."""
 
 import tomllib
 from collections.abc import Mapping
@@ -13,25 +13,25 @@ EXCHANGE_FORMATS = tomllib.loads(
 def nested_record(
     paths: Mapping[str, str], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return values nested as a format has them; those that are None or not given are left out."""
-    found: dict[str, Any] = {}
+    """Return values nested as a format has them, without those that are None."""
+    nested: dict[str, Any] = {}
     for path, name in paths.items():
         if values.get(name) is None:
             continue
-        *above, last = path.split(".")
-        place = found
-        for part in above:
-            place = place.setdefault(part, {})
-        place[last] = values[name]
-    return found
+        *parents, key = path.split(".")
+        place = nested
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[key] = values[name]
+    return nested
 
 
 def flat_record(paths: Mapping[str, str], record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a format's record by our names, None where it has nothing."""
-    found = {}
+    flat = {}
     for path, name in paths.items():
         value: Any = record
-        for part in path.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        found[name] = value
-    return found
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        flat[name] = value
+    return flat

@@ -10,82 +10,98 @@ from helpers.exchange.logs.log import (
     NO_OPTION,
     Log,
     LoggedAnswer,
+    LogOrigin,
     Record,
     log_of_answers,
     parse_mark,
 )
 from helpers.io import files
 
+MEMBER_PATTERN = r"header\.json$|_journal/start\.json$|samples/"
+# An archive that was cut short has its start, but no header.
+HEADER_MEMBERS = ("header.json", "_journal/start.json")
+
 
 def read_inspect_log(path: Path, repeats: bool) -> Log:
-    """Read a log, an archive of JSON files or one such file; of the first epoch, or of all."""
-    if path.suffix != ".eval":
-        said = files.parse_json(files.read_text(path), path)
-        if not isinstance(said, dict):
-            raise UserError(f"{path} is no log of Inspect.")
-        files.check_keys(said, ("eval", "samples"), str(path))
-        return log_of_samples(path, "Inspect", said["eval"], said["samples"], repeats)
-    members = files.read_zip_texts(
-        path, r"header\.json$|_journal/start\.json$|samples/"
-    )
-    parsed = {
-        name: files.parse_json(text, f"{path}, {name}")
-        for name, text in members.items()
-    }
-    # One that was cut short has its start, but no header.
-    heads = [
-        parsed.pop(n) for n in ("header.json", "_journal/start.json") if n in parsed
-    ]
-    if not heads:
+    """Read a log, an archive or one file: its first epoch, or all with `repeats`."""
+    if path.suffix == ".eval":
+        evaluation, samples = _parts_of_archive(path)
+    else:
+        evaluation, samples = _parts_of_file(path)
+    return log_of_samples(path, "Inspect", evaluation, samples, repeats)
+
+
+def _parts_of_archive(path: Path) -> tuple[Record, list[Record]]:
+    """Return what an archive says of its evaluation, and its samples."""
+    members = {}
+    for name, text in files.read_zip_texts(path, MEMBER_PATTERN).items():
+        members[name] = files.parse_json(text, f"{path}, {name}")
+    headers = []
+    for name in HEADER_MEMBERS:
+        if name in members:
+            headers.append(members.pop(name))
+    if not headers:
         raise UserError(f"{path} is no log of Inspect, or is damaged.")
-    return log_of_samples(
-        path, "Inspect", heads[0]["eval"], list(parsed.values()), repeats
-    )
+    return headers[0]["eval"], list(members.values())
+
+
+def _parts_of_file(path: Path) -> tuple[Record, list[Record]]:
+    """Return what a log in one file says of its evaluation, and its samples."""
+    log = files.parse_json(files.read_text(path), path)
+    if not isinstance(log, dict):
+        raise UserError(f"{path} is no log of Inspect.")
+    files.check_keys(log, ("eval", "samples"), str(path))
+    return log["eval"], log["samples"]
 
 
 def log_of_samples(
-    path: Path, tool: str, about: Record, samples: list[Record], repeats: bool
+    path: Path, tool: str, evaluation: Record, samples: list[Record], repeats: bool
 ) -> Log:
-    """Return samples as a log."""
-    ids = (about.get("dataset") or {}).get("sample_ids") or []
-    place = {
-        name: number for number, name in enumerate(ids)
-    }  # an archive is in order of finishing
-    samples = sorted(samples, key=lambda sample: place.get(sample["id"], len(place)))
-    answers = [_answered(sample, str(path)) for sample in samples]
-    extra = about.get("model_args") or {}
-    model = "@".join(
-        [about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))]
-    )
-    return log_of_answers((path, tool, about["task"], model), answers, repeats)
+    """Return samples as a log, in the order of the data set where it is known."""
+    ids = (evaluation.get("dataset") or {}).get("sample_ids") or []
+    places = {name: place for place, name in enumerate(ids)}
+
+    def place_in_dataset(sample: Record) -> int:
+        return places.get(sample["id"], len(places))
+
+    # An archive is in the order in which its samples were finished.
+    samples = sorted(samples, key=place_in_dataset)
+    answers = [_logged_answer(sample, str(path)) for sample in samples]
+    revision = (evaluation.get("model_args") or {}).get("revision")
+    name = [evaluation["model"]]
+    if revision:
+        name.append(str(revision))
+    origin = LogOrigin(path, tool, evaluation["task"], "@".join(name))
+    return log_of_answers(origin, answers, repeats)
 
 
-def _answered(sample: Record, path: str) -> LoggedAnswer:
-    """Return a sample's hash, epoch and answer; Inspect has no hash of documents, but an id."""
+def _logged_answer(sample: Record, path: str) -> LoggedAnswer:
+    """Return a sample's answer, its document by a hash, for Inspect has only an id."""
     epoch = sample["epoch"]
-    where = f"{path}, sample {sample['id']}{f' of epoch {epoch}' * (epoch > 1)}"
+    where = f"{path}, sample {sample['id']}"
+    if epoch > 1:
+        where += f" of epoch {epoch}"
     if not sample.get("scores"):
-        return "", epoch, None
+        return LoggedAnswer("", epoch, None)
     scorer, score = next(iter(sample["scores"].items()))
-    options, target = sample.get("choices") or [], sample["target"]
+    options = sample.get("choices") or []
+    target = sample["target"]
     target = [target] if isinstance(target, str) else list(target)
-    asked = [each.get("content") for each in (sample.get("messages") or [])[:-1]]
+    messages = (sample.get("messages") or [])[:-1]
+    asked = [message.get("content") for message in messages]
     row = {
         "prompt": json.dumps(asked or [sample["input"]]),
         "options": options,
         "target": target,
+        "right": parse_mark(score["value"], scorer, where),
     }
-    row["right"] = parse_mark(score["value"], scorer, where)
     if not options:
-        said = score.get("answer")
-        row["text"] = (
-            said if said is not None else sample["output"].get("completion", "")
-        )
-        return _hash([sample["id"], target]), epoch, row
-    answer, option = (
-        _letter(target, options),
-        _letter([score.get("answer") or ""], options),
-    )
+        row["text"] = score.get("answer")
+        if row["text"] is None:
+            row["text"] = sample["output"].get("completion", "")
+        return LoggedAnswer(_hash([sample["id"], target]), epoch, row)
+    answer = _option_of_letter(target, options)
+    option = _option_of_letter([score.get("answer") or ""], options)
     if answer == len(options):
         raise UserError(
             f"{where} has the target {target}: it needs one letter of its choices."
@@ -94,15 +110,21 @@ def _answered(sample: Record, path: str) -> LoggedAnswer:
         raise UserError(
             f"{where} is marked {score['value']}, against its answer and its target."
         )
-    row |= {"answer": answer, "option": option, "text": [*options, NO_OPTION][option]}
-    return _hash([sample["id"], sorted(options), options[answer]]), epoch, row
+    row["answer"] = answer
+    row["option"] = option
+    row["text"] = [*options, NO_OPTION][option]
+    document = _hash([sample["id"], sorted(options), options[answer]])
+    return LoggedAnswer(document, epoch, row)
 
 
-def _letter(said: list[str], options: list[str]) -> int:
-    """Return the number of a letter's option, and the number of options if it is none."""
-    letter = said[0].strip() if len(said) == 1 else ""
-    place = ord(letter) - ord("A") if len(letter) == 1 else -1
-    return place if 0 <= place < len(options) else len(options)
+def _option_of_letter(letters: list[str], options: list[str]) -> int:
+    """Return the number of a letter's option; the number of options if it is none."""
+    if len(letters) != 1 or len(letters[0].strip()) != 1:
+        return len(options)
+    number = ord(letters[0].strip()) - ord("A")
+    if 0 <= number < len(options):
+        return number
+    return len(options)
 
 
 def _hash(parts: list[Any]) -> str:

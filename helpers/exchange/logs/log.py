@@ -1,8 +1,9 @@
 """One log, whichever tool wrote it."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,12 +29,24 @@ MARK_VALUES = {
     "False": False,
 }
 
+Record = dict[str, Any]  # what JSON calls an object
 
-Record = dict[str, Any]  # by names
-LogOrigin = tuple[Path, str, str, str]  # file, tool, task, model
-LoggedAnswer = tuple[
-    str, int, Record | None
-]  # document, epoch, row; no row without a mark
+
+class LogOrigin(NamedTuple):
+    """Where a log is from; the model is "" where it does not say."""
+
+    path: Path
+    tool: str
+    task: str
+    model: str
+
+
+class LoggedAnswer(NamedTuple):
+    """An answer to a document; ``row`` is None where it has no mark."""
+
+    document: str
+    epoch: int
+    row: Record | None
 
 
 @dataclass(frozen=True)
@@ -78,42 +91,55 @@ def log_of_answers(
     origin: LogOrigin, answers: Iterable[LoggedAnswer], repeats: bool
 ) -> Log:
     """Return answers as a log: the first to a document counts."""
-    path, tool, task, model = origin
     rows: dict[str, Record] = {}
-    found: Counter[str] = Counter()
-    for document, epoch, row in sorted(answers, key=lambda each: each[1]):
+    counts: Counter[str] = Counter()
+    for document, epoch, row in sorted(answers, key=attrgetter("epoch")):
         if row is None:
-            found["failed"] += epoch == 1
+            counts["failed"] += epoch == 1
         elif epoch > 1:
-            found["later"] += not repeats
+            counts["later"] += not repeats
             if repeats and document in rows:
                 rows[document]["repeats"].append((row["text"], row["right"]))
         elif document in rows:
-            found["twice"] += 1
+            counts["twice"] += 1
         else:
             rows[document] = {"repeats": []} | row
-            found["tied"] += row.get("tied", False)
-            found["none"] += row["text"] == NO_OPTION
-    kinds = {"choices" if row["options"] else "texts" for row in rows.values()}
-    if len(kinds) != 1:
+            counts["tied"] += row.get("tied", False)
+            counts["none"] += row["text"] == NO_OPTION
+    notes = []
+    for key, text in NOTE_TEXTS.items():
+        if counts[key]:
+            notes.append(f"{origin.path.name} has {counts[key]} {text}.")
+    kind = _kind_of_answers(origin.path, rows)
+    return Log(
+        path=origin.path,
+        tool=origin.tool,
+        kind=kind,
+        task=origin.task,
+        model=origin.model,
+        rows=rows,
+        notes=notes,
+    )
+
+
+def _kind_of_answers(path: Path, rows: Mapping[str, Record]) -> str:
+    """Return "choices" or "texts"; refuse a log of neither or of both."""
+    with_options = {bool(row["options"]) for row in rows.values()}
+    if len(with_options) != 1:
         raise UserError(
             f"{path} holds no answers of one kind: give the finished log of one task."
         )
-    notes = [
-        f"{path.name} has {found[key]} {said}."
-        for key, said in NOTE_TEXTS.items()
-        if found[key]
-    ]
-    return Log(path, tool, *kinds, task, model, rows, notes)
+    return "choices" if with_options.pop() else "texts"
 
 
 def parse_mark(value: Any, metric: str, where: str) -> bool:
     """Return a mark as right or wrong; refuse one in between."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if str(value) not in MARK_VALUES:
+    mark = str(value)
+    if mark not in MARK_VALUES:
         raise UserError(
-            f"{where} has {value} for {metric or 'a metric'}, neither right nor wrong: use a "
-            "metric such as exact_match."
+            f"{where} has {value} for {metric or 'a metric'}, neither right nor wrong: "
+            "use a metric such as exact_match."
         )
-    return MARK_VALUES[str(value)]
+    return MARK_VALUES[mark]
