@@ -4,6 +4,10 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # importing the package must not wait for pandas
+    import pandas as pd
 
 # Before torch is imported: on shared cores OpenMP's threads spin at every small matrix
 # product, and a minute becomes half an hour. What the user has set wins.
@@ -14,29 +18,29 @@ class UserError(ValueError):
     """Something the user gave cannot be used; the message names it and the remedy."""
 
 
-def first_line_of_error(error: Exception) -> str:
-    """Return the first line of a library's error, short enough to stand inside a sentence."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".")[:200]
+def first_line_of_error(error: BaseException) -> str:
+    """Return the first line of an error, short enough to stand inside a sentence."""
+    lines = str(error).strip().splitlines()
+    first = lines[0] if lines else type(error).__name__
+    return first.rstrip(".")[:200]
 
 
 def printable_line(text: object) -> str:
-    r"""Return a text as one line, without what a terminal or a workflow's log takes for a command.
+    r"""Return a text as one line, without what a terminal or a log takes for a command.
 
     >>> printable_line("a\nb\x1b\u202e")
     'a b'
     """
-    return "".join(filter(str.isprintable, " ".join(str(text).split())))
+    line = " ".join(str(text).split())
+    return "".join(filter(str.isprintable, line))
 
 
-def check_columns(table, columns: Iterable[str], what: str) -> None:
+def check_columns(table: "pd.DataFrame", columns: Iterable[str], what: str) -> None:
     """Refuse a table (of answers, of facts ...) that lacks one of these columns."""
     missing = [name for name in dict.fromkeys(columns) if name not in table.columns]
     if missing:
-        many = "s" * (len(missing) > 1)
-        raise UserError(
-            f"The table of {what} lacks the column{many} {', '.join(missing)}."
-        )
+        noun = "columns" if len(missing) > 1 else "column"
+        raise UserError(f"The table of {what} lacks the {noun} {', '.join(missing)}.")
 
 
 @contextlib.contextmanager
@@ -57,13 +61,12 @@ def reraise_as_user_error(
 def reraise_failed_write(
     place: Path | str, remedy: str, *parts: Path
 ) -> Iterator[None]:
-    """Make one sentence of a failed write; parts written beside the place first are removed."""
+    """Make one sentence of a failed write; parts beside the place are removed."""
     try:
         yield
     except OSError as error:
         with contextlib.suppress(OSError):
             for part in parts:
                 part.unlink(missing_ok=True)
-        raise UserError(
-            f"{place} cannot be written ({error.strerror or error}): {remedy}."
-        ) from error
+        cause = error.strerror or error
+        raise UserError(f"{place} cannot be written ({cause}): {remedy}.") from error

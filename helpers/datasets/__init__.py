@@ -18,21 +18,21 @@ from helpers.datasets.seen_questions import draw_seen_questions
 from helpers.datasets.unseen_questions import draw_unseen_questions
 
 __all__ = [
-    "HELD_OUT_FRAMES",
     "DATASET_NAMES",
-    "prompt_frames",
+    "HELD_OUT_FRAMES",
+    "draw_seen_questions",
+    "draw_unrelated_words",
+    "draw_unseen_questions",
+    "fact_exposure",
+    "is_exposure_unconfounded",
     "knowledge_base_questions",
     "load",
     "notes_on_facts",
     "options_with_false_object",
     "panel_facts",
-    "is_exposure_unconfounded",
+    "prompt_frames",
     "relation_table",
-    "draw_seen_questions",
     "source_record",
     "training_exposure",
-    "fact_exposure",
-    "draw_unrelated_words",
-    "draw_unseen_questions",
     "write_dataset",
 ]

@@ -2,6 +2,7 @@
 
 import hashlib
 import zlib
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -21,50 +22,62 @@ def read_atlas_facts() -> pd.DataFrame:
 
 def read_atlas() -> FactsAndFrames:
     """Return the facts, frames and source of the atlas."""
-    frames = pd.read_csv(
-        DATA_FOLDER / "atlas_frames.csv", dtype={"frame": int}, keep_default_na=False
-    )
-    return FactsAndFrames(
-        read_atlas_facts(), frames, SOURCES["atlas"].about(_checksum())
-    )
+    path = DATA_FOLDER / "atlas_frames.csv"
+    frames = pd.read_csv(path, dtype={"frame": int}, keep_default_na=False)
+    about = SOURCES["atlas"].about(_checksum())
+    return FactsAndFrames(read_atlas_facts(), frames, about)
 
 
 def draw_distractors(
     facts: pd.DataFrame, pool: pd.DataFrame, seed: int
 ) -> list[list[str]]:
-    """Draw up to five objects of each fact's relation that are not true of its subject."""
-    objects = {r: sorted(set(group)) for r, group in pool.groupby("relation")["object"]}
-    places = {
-        r: {name: at for at, name in enumerate(names)} for r, names in objects.items()
-    }
-    true = pool.groupby(["relation", "subject"])["object"].agg(set).to_dict()
-    drawn = []
-    for fact, relation, subject in zip(
-        facts["fact"], facts["relation"], facts["subject"]
-    ):
-        names = objects[relation]
-        skipped = sorted(places[relation][name] for name in true[relation, subject])
-        picked = list(_picked(seed, fact, len(names) - len(skipped)))
-        for place in skipped:  # the picks count the wrong objects alone
-            picked = [at + (at >= place) for at in picked]
-        drawn.append([names[at] for at in picked])
-    return drawn
+    """Draw up to five objects of a fact's relation that are not true of its subject."""
+    objects = {}
+    places = {}
+    for relation, rows in pool.groupby("relation"):
+        names = sorted(set(rows["object"]))
+        objects[relation] = names
+        places[relation] = {name: place for place, name in enumerate(names)}
+    groups = pool.groupby(["relation", "subject"])
+    true_objects = groups["object"].agg(set).to_dict()
+    distractors = []
+    for row in facts.itertuples():
+        names = objects[row.relation]
+        place_of = places[row.relation]
+        true_names = true_objects[row.relation, row.subject]
+        true_places = sorted(place_of[name] for name in true_names)
+        n_wrong = len(names) - len(true_places)
+        ranks = _draw_ranks(seed, row.fact, n_wrong)
+        wrong_places = _places_of_ranks(ranks, true_places)
+        distractors.append([names[place] for place in wrong_places])
+    return distractors
 
 
-@cache
-def _picked(seed: int, fact: str, count: int) -> tuple[int, ...]:
-    """Draw which of so many wrong objects a fact is given; a chapter loads the facts many times."""
-    random = np.random.default_rng([seed, zlib.crc32(fact.encode())])
-    return tuple(
-        random.choice(count, size=min(N_DISTRACTORS, count), replace=False).tolist()
-    )
+@cache  # a chapter loads the facts many times
+def _draw_ranks(seed: int, fact: str, n_wrong: int) -> tuple[int, ...]:
+    """Draw which of so many wrong objects a fact gets, counted from 0."""
+    fact_number = zlib.crc32(fact.encode())
+    random = np.random.default_rng([seed, fact_number])
+    n_distractors = min(N_DISTRACTORS, n_wrong)
+    ranks = random.choice(n_wrong, size=n_distractors, replace=False)
+    return tuple(ranks.tolist())
+
+
+def _places_of_ranks(ranks: Sequence[int], true_places: Sequence[int]) -> list[int]:
+    """Turn ranks among the wrong objects into places among all objects."""
+    places = list(ranks)
+    for true_place in true_places:  # in ascending order
+        places = [place + (place >= true_place) for place in places]
+    return places
 
 
 @cache
 def _checksum() -> str:
     """Return the SHA-256 of the files of the atlas, unpacked, one after the other."""
-    digest = hashlib.sha256()
-    digest.update(read_atlas_facts().to_csv(index=False, lineterminator="\n").encode())
-    for name in ATLAS_FILES[1:]:
-        digest.update((DATA_FOLDER / name).read_bytes())
+    _, *other_files = ATLAS_FILES
+    text = read_atlas_facts().to_csv(index=False, lineterminator="\n")
+    digest = hashlib.sha256(text.encode())
+    for name in other_files:
+        path = DATA_FOLDER / name
+        digest.update(path.read_bytes())
     return digest.hexdigest()

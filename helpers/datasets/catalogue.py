@@ -69,14 +69,12 @@ def load(
         )
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
-    pool = keep_relations(
-        _read(name).facts.drop(columns="place", errors="ignore"), relations
-    )
+    every = _read(name).facts.drop(columns="place", errors="ignore")
+    pool = keep_relations(every, relations)
     facts = _sample(pool, n, seed)
     if "distractors" not in facts:
-        facts = facts.assign(
-            distractors=atlas_facts.draw_distractors(facts, pool, seed)
-        )
+        distractors = atlas_facts.draw_distractors(facts, pool, seed)
+        facts = facts.assign(distractors=distractors)
     return facts
 
 
@@ -106,7 +104,8 @@ def prompt_frames(
 
     Examples
     --------
-    >>> prompt_frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
+    >>> frames = prompt_frames("atlas", relations=["P17"])
+    >>> frames.query("kind == 'qa' and frame == 0")["template"].item()
     'Which country is [X] in?'
     """
     table = _read(name).frames
@@ -129,23 +128,26 @@ def relation_table(name: str | Path) -> pd.DataFrame:
     """
     if name == "atlas":
         return pd.read_csv(DATA_FOLDER / "atlas_relations.csv", keep_default_na=False)
-    facts, known = _read(name).facts, fktc.cloze_templates().set_index("relation")
+    facts = _read(name).facts
+    of_fktc = fktc.cloze_templates().set_index("relation")
     groups = facts.groupby("relation", sort=False)
-    table = groups.agg(
-        n_facts=("fact", "size"), n_objects=("object", "nunique")
-    ).reset_index()
-    names = table["relation"]
-    labels = groups["label"].first() if "label" in facts else known["label"]
-    table.insert(1, "label", [labels.get(name, name) for name in names])
+    counts = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique"))
+    table = counts.reset_index()
+    relations = table["relation"]
+    label_of = of_fktc["label"]
+    if "label" in facts:
+        label_of = groups["label"].first()
+    type_of = of_fktc["object_type"]
+    labels = [label_of.get(name, name) for name in relations]
+    types = [type_of.get(name, "") for name in relations]
+    table.insert(1, "label", labels)
     table.insert(2, "subject_type", "")
-    table.insert(
-        3, "object_type", [known["object_type"].get(name, "") for name in names]
-    )
+    table.insert(3, "object_type", types)
     return table
 
 
 def source_record(name: str | Path) -> dict[str, str]:
-    """Return where a data set, named as in `load`, comes from: a record for a run's manifest.
+    """Return where a data set, named as in `load`, comes from, for a run's manifest.
 
     Returns
     -------
@@ -159,53 +161,60 @@ def source_record(name: str | Path) -> dict[str, str]:
 def notes_on_facts(
     name: str | Path, relations: Sequence[str] | None = None
 ) -> list[str]:
-    """Return sentences on what a reader should know of facts: repeated rows, several objects."""
-    facts, same = keep_relations(_read(name).facts, relations), ["relation", "subject"]
+    """Return sentences for a reader of facts, on repeated rows and several objects."""
+    facts = keep_relations(_read(name).facts, relations)
     if "place" not in facts:
         return []
-    again = facts.duplicated([*same, "object"])
-    repeated, others = facts.loc[again, "place"], facts[~again]
-    several = others[others.duplicated(same)].drop_duplicates(same)["place"]
-    found = []
+    question = ["relation", "subject"]
+    is_repeated = facts.duplicated([*question, "object"])
+    repeated = facts.loc[is_repeated, "place"]
+    distinct = facts[~is_repeated]
+    further = distinct[distinct.duplicated(question)]
+    several = further.drop_duplicates(question)["place"]
+    notes = []
     if len(repeated):
         first = repeated.iloc[0]
-        found.append(
+        notes.append(
             f"Facts that repeat an earlier one: {len(repeated)}, such as {first}."
         )
     if len(several):
-        found.append(
+        notes.append(
             f"Subjects with more than one object: {len(several)}, such as that of "
             f"{several.iloc[0]}. Where one of them is asked for, the others are wrong."
         )
-    return found
+    return notes
 
 
 def base_questions(name: str | Path, facts: pd.DataFrame) -> list[str]:
     """Put each fact of a data set into the base question of its relation."""
-    asked = (
-        prompt_frames(name).query("kind == 'qa'").sort_values("frame", kind="stable")
-    )
-    template = asked.drop_duplicates("relation").set_index("relation")["template"]
-    if template.empty:
+    questions = prompt_frames(name).query("kind == 'qa'")
+    questions = questions.sort_values("frame", kind="stable")
+    base = questions.drop_duplicates("relation").set_index("relation")
+    if base.empty:
         raise UserError(f"{name} has no questions: name another data set.")
-    pairs = zip(facts["relation"], facts["subject"])
-    return [template[relation].replace("[X]", subject) for relation, subject in pairs]
+    templates = base["template"]
+    texts = []
+    for fact in facts.itertuples():
+        template = templates[fact.relation]
+        texts.append(template.replace("[X]", fact.subject))
+    return texts
 
 
 def _read(name: str | Path) -> FactsAndFrames:
     """Read the data set behind a name or path."""
     if name == "atlas":
         return atlas_facts.read_atlas()
-    path = (
-        fetch_dataset(str(name)) if name in DATASET_NAMES else Path(name).expanduser()
-    )
+    path = Path(name).expanduser()
+    if name in DATASET_NAMES:
+        path = fetch_dataset(str(name))
     with files.reraise_as_malformed_file(name):
-        if found := facts_without_questions.dataset_at_path(path):
-            return facts_without_questions.read_pairs(found, path.resolve())
+        published_name = facts_without_questions.dataset_at_path(path)
+        if published_name:
+            return facts_without_questions.read_pairs(published_name, path.resolve())
         if path.suffix.casefold() == ".csv" and path.is_file():
             raise UserError(
-                f"{path} is a table: make a data set of it with helpers.datasets.write_dataset, as the "
-                "page on Python shows."
+                f"{path} is a table: make a data set of it with "
+                "helpers.datasets.write_dataset, as the page on Python shows."
             )
         if path.exists() and str(name):
             return fktc.read_fktc(path.resolve())
@@ -223,7 +232,8 @@ def missing_dataset_error(
             f"There is no file or folder {name}: check the path of the data."
         )
     return UserError(
-        f"There is no data set {name!r}: give one of {', '.join(names)}, or the path of {kind}."
+        f"There is no data set {name!r}: give one of {', '.join(names)}, "
+        f"or the path of {kind}."
     )
 
 
@@ -236,20 +246,25 @@ def keep_relations(table: pd.DataFrame, wanted: Sequence[str] | None) -> pd.Data
     if not wanted:
         return table
     present = list(dict.fromkeys(table["relation"]))
-    if missing := [relation for relation in wanted if relation not in present]:
+    missing = [str(relation) for relation in wanted if relation not in present]
+    if missing:
         raise UserError(
-            f"There is no relation {', '.join(map(str, missing))} in the data: choose from "
+            f"There is no relation {', '.join(missing)} in the data: choose from "
             f"{', '.join(present)}."
         )
-    return table[table["relation"].isin(list(wanted))].reset_index(drop=True)
+    is_wanted = table["relation"].isin(list(wanted))
+    return table[is_wanted].reset_index(drop=True)
 
 
 def _sample(facts: pd.DataFrame, n: int | None, seed: int) -> pd.DataFrame:
     """Take `n` facts of each relation, in the order of the data set."""
     if n is None:
         return facts
-    chosen = []
-    for relation, rows in facts.groupby("relation", sort=False).indices.items():
-        random = np.random.default_rng([seed, zlib.crc32(relation.encode())])
-        chosen.extend(random.permutation(rows)[:n])
+    chosen: list[int] = []
+    groups = facts.groupby("relation", sort=False)
+    for relation, rows in groups.indices.items():
+        relation_number = zlib.crc32(relation.encode())
+        random = np.random.default_rng([seed, relation_number])
+        order = random.permutation(rows)
+        chosen.extend(order[:n])
     return facts.iloc[sorted(chosen)].reset_index(drop=True)

@@ -20,107 +20,141 @@ YEAR_PATTERNS = {"born_date": r"^(\d{4})-", "born": r"^(\d{4})(?:\.0)?$"}
 
 
 def dataset_at_path(path: Path) -> str:
-    """Return which of the two data sets is at a path: "trex_mc", "nobel", or "" for neither."""
-    if path.is_dir() and len(_splits(path)) == 2:
+    """Return which data set is at a path: "trex_mc", "nobel", or "" for neither."""
+    if path.is_dir() and len(_files_of_splits(path)) == 2:
         return "trex_mc"
-    return "nobel" if _laureates(path) else ""
+    if _laureate_tables(path):
+        return "nobel"
+    return ""
 
 
 def read_pairs(name: str, path: Path) -> FactsAndFrames:
-    """Read one of the data sets: facts with the column ``label``, in the order of the files."""
+    """Read a data set: facts with the column ``label``, in the order of the files."""
+    source = SOURCES[name]
     if name == "nobel":
-        table, paths = _births(path), _laureates(path)
+        tables = _laureate_tables(path)
+        facts = _birth_facts(tables, path)
+        about = source.about(user_cache.checksum_of_files(tables))
+        if about["checksum"] not in source.files.values():  # not as published
+            about["url"] = str(path)
+            for field in ("licence", "version", "citation"):
+                about[field] = ""
     else:
-        found = _splits(path)
-        parts = [_multiple_choices(found[split], split) for split in ("train", "test")]
-        table, paths = (
-            pd.concat(parts, ignore_index=True),
-            [found["test"], found["train"]],
-        )
-    about = SOURCES[name].about(user_cache.checksum_of_files(paths))
-    if name == "nobel" and about["checksum"] not in SOURCES[name].files.values():
-        about |= {"licence": "", "url": str(path), "version": "", "citation": ""}
-    return FactsAndFrames(table, pd.DataFrame(columns=FRAME_COLUMNS), about)
+        splits = _files_of_splits(path)
+        train = _multiple_choice_facts(splits["train"], "train")
+        test = _multiple_choice_facts(splits["test"], "test")
+        facts = pd.concat([train, test], ignore_index=True)
+        paths = [splits["test"], splits["train"]]
+        about = source.about(user_cache.checksum_of_files(paths))
+    frames = pd.DataFrame(columns=FRAME_COLUMNS)
+    return FactsAndFrames(facts, frames, about)
 
 
-def _splits(path: Path) -> dict[str, Path]:
+def _files_of_splits(path: Path) -> dict[str, Path]:
     """Return the file of each split in a folder of T-REx-MC."""
-    found = {}
+    splits = {}
     for file in sorted(path.rglob("*")):
         split = file.stem.partition("-")[0]
         if split in ("train", "test") and file.suffix in FILE_ENDINGS:
-            found[split] = file
-    return found
+            splits[split] = file
+    return splits
 
 
-def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
+def _multiple_choice_facts(file: Path, split: str) -> pd.DataFrame:
     """Read one file of T-REx-MC."""
-    table = pd.DataFrame(files.read_records(file, TREX_COLUMNS))
-    numbers = table["Relation_ID"].astype(str)
-    rows = enumerate(zip(table["Multiple Choices"], table["Object"].astype(str)))
-    wrong = [_choices(value, obj, f"{file}, row {row}") for row, (value, obj) in rows]
-    names = [f"T{number}-{split}-{row:05d}" for row, number in enumerate(numbers)]
-    made = pd.DataFrame({"fact": names, "relation": "T" + numbers})
-    made["subject"], made["object"] = (
-        table["Subject"].astype(str),
-        table["Object"].astype(str),
+    records = files.read_records(file, TREX_COLUMNS)
+    table = pd.DataFrame(records)
+    relations = "T" + table["Relation_ID"].astype(str)
+    objects = table["Object"].astype(str)
+    names = []
+    distractors = []
+    choices = table["Multiple Choices"]
+    for row, relation in enumerate(relations):
+        where = f"{file}, row {row}"
+        names.append(f"{relation}-{split}-{row:05d}")
+        distractors.append(_wrong_objects(choices[row], objects[row], where))
+    labels = table.get("Relation Name", relations)
+    return pd.DataFrame(
+        {
+            "fact": names,
+            "relation": relations,
+            "subject": table["Subject"].astype(str),
+            "object": objects,
+            "distractors": distractors,
+            "choices": distractors,
+            "split": split,
+            "label": labels,
+        }
     )
-    made["distractors"], made["choices"], made["split"] = wrong, wrong, split
-    return made.assign(label=table.get("Relation Name", made["relation"]))
 
 
-def _choices(value: Any, obj: str, where: str) -> list[str]:
-    """Return the wrong objects of a row; the true one, should it be among them, is dropped."""
-    listed = (
-        files.parse_python_literal(value) if isinstance(value, str) else list(value)
-    )
-    if not isinstance(listed, list) or not all(
-        isinstance(text, str) for text in listed
-    ):
+def _wrong_objects(value: Any, obj: str, where: str) -> list[str]:  # of any file
+    """Return the wrong objects of a row; the true one, if it is there, is dropped."""
+    is_text = isinstance(value, str)
+    choices = files.parse_python_literal(value) if is_text else list(value)
+    if not _is_list_of_texts(choices):
         raise UserError(
-            f"{where} has Multiple Choices {str(value)[:40]!r}: write a list of texts, such as "
-            "\"['Peru', 'Chad']\"."
+            f"{where} has Multiple Choices {str(value)[:40]!r}: write a list of texts, "
+            "such as \"['Peru', 'Chad']\"."
         )
-    return [text for text in dict.fromkeys(listed) if text != obj]
+    return [text for text in dict.fromkeys(choices) if text != obj]
 
 
-def _births(path: Path) -> pd.DataFrame:
-    """Read a table of laureates, without organisations, empty years and second prizes."""
-    found = _laureates(path)
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
+def _is_list_of_texts(value: object) -> bool:
+    """Tell whether a value is a list of texts, perhaps an empty one."""
+    if not isinstance(value, list):
+        return False
+    return all(isinstance(text, str) for text in value)
+
+
+def _birth_facts(tables: list[Path], path: Path) -> pd.DataFrame:
+    """Read laureates, without organisations, empty years and second prizes."""
+    if len(tables) > 1:
+        names = ", ".join(file.name for file in tables)
         raise UserError(
             f"The folder {path} holds several tables, {names}: give one by its path."
         )
-    table = pd.DataFrame(files.read_csv_rows(found[0], others=("latin-1",)))
+    rows = files.read_csv_rows(tables[0], others=("latin-1",))
+    table = pd.DataFrame(rows)
     column = next(name for name in YEAR_PATTERNS if name in table)
-    years = table[column].str.extract(YEAR_PATTERNS[column], expand=False)
-    names = table["firstname"] + " " + table["surname"].replace("NA", "")
-    person = table.get("gender", pd.Series("", index=table.index)) != "org"
-    kept = pd.DataFrame({"subject": names.str.split().str.join(" "), "object": years})
-    kept = (
-        kept[person & years.notna()].drop_duplicates("subject").reset_index(drop=True)
-    )
-    if kept.empty:
+    pattern = YEAR_PATTERNS[column]
+    years = table[column].str.extract(pattern, expand=False)
+    surnames = table["surname"].replace("NA", "")
+    full_names = table["firstname"] + " " + surnames
+    subjects = full_names.str.split().str.join(" ")
+    people = pd.DataFrame({"subject": subjects, "object": years})
+    is_usable = years.notna()
+    if "gender" in table:
+        is_usable &= table["gender"] != "org"
+    people = people[is_usable].drop_duplicates("subject")
+    if people.empty:
         raise UserError(f"No row of {path} has a person with a year of birth.")
-    kept.insert(0, "fact", [f"P569-{row:04d}" for row in range(len(kept))])
-    kept.insert(1, "relation", "P569")
-    return kept.assign(
-        distractors=[[] for _ in range(len(kept))], label="year of birth"
+    return pd.DataFrame(
+        {
+            "fact": [f"P569-{number:04d}" for number in range(len(people))],
+            "relation": "P569",
+            "subject": people["subject"].to_numpy(),
+            "object": people["object"].to_numpy(),
+            "distractors": [[] for _ in range(len(people))],
+            "label": "year of birth",
+        }
     )
 
 
-def _laureates(path: Path) -> list[Path]:
-    """Return the files at a path that are CSV and name persons and their birth in their header."""
-    found = []
-    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+def _laureate_tables(path: Path) -> list[Path]:
+    """Return the CSV files at a path whose header names persons and their birth."""
+    candidates = sorted(path.iterdir()) if path.is_dir() else [path]
+    tables = []
+    for file in candidates:
         if file.suffix == ".csv" and file.is_file():
-            header = (
-                next(files.read_lines(file), "")
-                .replace('"', "")
-                .strip("\ufeff \r\n")
-                .split(",")
-            )
+            header = _header(file)
             if "firstname" in header and set(YEAR_PATTERNS) & set(header):
-                found.append(file)
-    return found
+                tables.append(file)
+    return tables
+
+
+def _header(file: Path) -> list[str]:
+    """Return the names in the first line of a CSV file, without quotes and marks."""
+    line = next(files.read_lines(file), "")
+    line = line.replace('"', "").strip("\ufeff \r\n")
+    return line.split(",")

@@ -9,6 +9,7 @@ import hashlib
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -33,6 +34,18 @@ FACT_COLUMNS = [
     "place",
 ]
 
+# Subject, object, wrong objects, exposure and place.
+ParsedFact = tuple[str, str, tuple[str, ...], int | None, str]
+
+
+class RelationFile(NamedTuple):
+    """What one file says of its relation."""
+
+    relation: str
+    questions: list[str]
+    facts: list[ParsedFact]
+    checksum: str
+
 
 def read_fktc(path: Path) -> FactsAndFrames:
     """Read a folder of files in FKTC's format, or one file, sorted by relation.
@@ -47,59 +60,69 @@ def read_fktc(path: Path) -> FactsAndFrames:
         paths = [file for file in path.iterdir() if file.suffix in (".json", ".jsonl")]
         if not paths:
             raise UserError(
-                f"The folder {path} holds no .json file: give a folder with one file a relation "
-                "in the format of FKTC."
+                f"The folder {path} holds no .json file: give a folder with one file "
+                "a relation in the format of FKTC."
             )
     # A file is read again only if it has changed.
-    told = [_read_file(file, file.stat().st_mtime_ns) for file in paths]
-    found = sorted(told, key=lambda file: _natural(file[0]))
-    names, questions, facts, checksums = zip(*found)
-    if double := next((name for name in names if names.count(name) > 1), None):
-        raise UserError(
-            f"Two files of {path} hold the relation {double}: a relation's name is the file's name "
-            "up to the first '-' or '.', so rename one of them."
-        )
+    files = [_read_file(file, file.stat().st_mtime_ns) for file in paths]
+    files.sort(key=_natural_order)
+    relations = [file.relation for file in files]
+    for relation in relations:
+        if relations.count(relation) > 1:
+            raise UserError(
+                f"Two files of {path} hold the relation {relation}: a relation's name "
+                "is the file's name up to the first '-' or '.', so rename one of them."
+            )
     rows = []
-    for name, told in zip(names, facts):
-        rows += [(f"{name}-{i:04d}", name, *fact) for i, fact in enumerate(told)]
-    table = pd.DataFrame(rows, columns=FACT_COLUMNS).astype({"exposure": "Int64"})
+    for file in files:
+        for number, fact in enumerate(file.facts):
+            name = f"{file.relation}-{number:04d}"
+            rows.append((name, file.relation, *fact))
+    table = pd.DataFrame(rows, columns=FACT_COLUMNS)
+    table["exposure"] = table["exposure"].astype("Int64")
     table["distractors"] = table["distractors"].map(list)
     if table["exposure"].isna().all():
         table = table.drop(columns="exposure")
-    checksum = hashlib.sha256("".join(checksums).encode()).hexdigest()
+    frames = _frames({file.relation: file.questions for file in files})
+    return FactsAndFrames(table, frames, _record(files, path))
+
+
+def _record(files: list[RelationFile], path: Path) -> dict[str, str]:
+    """Return the record of the published files, or of one's own."""
+    checksums = [file.checksum for file in files]
+    text = "".join(checksums)
+    checksum = hashlib.sha256(text.encode()).hexdigest()
     source = SOURCES["fktc"]
-    if sorted(checksums) == sorted(
-        source.files.values()
-    ):  # the published files, byte for byte
-        about = source.about(checksum)
-    else:
-        about = record_of_own_files(path.name, path, checksum)
-    return FactsAndFrames(table, _frames(dict(zip(names, questions))), about)
+    if sorted(checksums) == sorted(source.files.values()):  # byte for byte
+        return source.about(checksum)
+    return record_of_own_files(path.name, path, checksum)
 
 
-def _natural(relation: str) -> tuple:
-    """Sort P9 before P17: split a name into text and numbers."""
-    return tuple(
-        (int(p), "") if p.isdecimal() else (-1, p) for p in re.split(r"(\d+)", relation)
-    )
+def _natural_order(file: RelationFile) -> tuple[tuple[int, str], ...]:
+    """Return what sorts P9 before P17: the texts and numbers in a relation's name."""
+    key = []
+    for part in re.split(r"(\d+)", file.relation):
+        if part.isdecimal():
+            key.append((int(part), ""))
+        else:
+            key.append((-1, part))
+    return tuple(key)
 
 
 @cache
-def _read_file(path: Path, _modified: int) -> tuple[str, list[str], list[tuple], str]:
-    """Return a file's relation, questions, facts and SHA-256."""
+def _read_file(path: Path, _modified: int) -> RelationFile:
+    """Read a file, which was modified at a time in nanoseconds."""
     lines = read_json_lines(path)
     if not lines:
         raise UserError(
             f"{path} is empty: its first line must hold the question templates."
         )
-    questions = lines[0].get("relations")
-    good = isinstance(questions, list) and questions
-    if not good or not all(
-        isinstance(q, str) and q.count("[X]") == 1 for q in questions
-    ):
+    questions = lines[0].get("relations", [])
+    is_list = isinstance(questions, list) and questions
+    if not is_list or not all(_is_template(text) for text in questions):
         raise UserError(
-            f'{lines[0]["where"]} must be {{"relations": [...]}} with one or more question '
-            "templates, each with one [X] in place of the subject."
+            f'{lines[0]["where"]} must be {{"relations": [...]}} with one or more '
+            "question templates, each with one [X] in place of the subject."
         )
     facts = [parse_fact(line) for line in lines[1:]]
     if not facts:
@@ -107,33 +130,51 @@ def _read_file(path: Path, _modified: int) -> tuple[str, list[str], list[tuple],
             f"{path} holds no facts: add one line a fact after the templates."
         )
     relation = re.split(r"[-.]", path.name, maxsplit=1)[0]
-    return relation, questions, facts, user_cache.checksum_of_files([path])
+    checksum = user_cache.checksum_of_files([path])
+    return RelationFile(relation, questions, facts, checksum)
 
 
-def parse_fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
-    """Return a line's subject, object, wrong objects, exposure and place, or say what is wrong."""
-    keys = ("subject", "object", "taxonomy", "where")
-    subject, obj, wrong, where = (value.get(key) for key in keys)
-    texts = [subject, obj, *wrong] if isinstance(wrong, list) else [None]
-    if not all(isinstance(text, str) and text.strip() for text in texts):
-        raise UserError(
-            f'{where} must be {{"subject": "...", "object": "...", "taxonomy": ["...", ...]}} '
-            "with texts that are not empty."
-        )
+def _is_template(value: object) -> bool:
+    """Tell whether a value is a text with one place for the subject."""
+    return isinstance(value, str) and value.count("[X]") == 1
+
+
+def parse_fact(value: dict[str, Any]) -> ParsedFact:
+    """Return a line's subject, object, wrong objects, exposure and place, checked."""
+    subject = value.get("subject", "")
+    obj = value.get("object", "")
+    wrong = value.get("taxonomy", "")
+    where = value["where"]
+    is_list = isinstance(wrong, list)
+    if not is_list or not all(map(_has_text, [subject, obj, *wrong])):
+        form = '{"subject": "...", "object": "...", "taxonomy": ["...", ...]}'
+        raise UserError(f"{where} must be {form} with texts that are not empty.")
     if obj in wrong:
         raise UserError(
             f"{where} lists its own object {obj!r} in `taxonomy`: remove it there."
         )
-    if double := next((text for text in wrong if wrong.count(text) > 1), None):
-        raise UserError(
-            f"{where} lists {double!r} twice in `taxonomy`: list each object once."
-        )
+    for text in wrong:
+        if wrong.count(text) > 1:
+            raise UserError(
+                f"{where} lists {text!r} twice in `taxonomy`: list each object once."
+            )
     count = value.get("exposure")
-    if count is not None and (type(count) is not int or not 0 <= count < 2**63):
+    if count is not None and not _is_count(count):
         raise UserError(
-            f"{where} has the exposure {count!r}: give a whole number, 0 or more, or leave it out."
+            f"{where} has the exposure {count!r}: give a whole number, 0 or more, "
+            "or leave it out."
         )
     return subject, obj, tuple(wrong), count, where
+
+
+def _has_text(value: object) -> bool:
+    """Tell whether a value is a text that is not empty."""
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_count(value: object) -> bool:
+    """Tell whether a value is a whole number, 0 or more; True and False are none."""
+    return type(value) is int and 0 <= value < 2**63
 
 
 def cloze_templates() -> pd.DataFrame:
@@ -144,13 +185,15 @@ def cloze_templates() -> pd.DataFrame:
 
 
 def _frames(questions: dict[str, list[str]]) -> pd.DataFrame:
-    """Return all published questions, repeated ones too, and the frames made of the cloze."""
+    """Return the published questions, repeated ones too, and frames of the clozes."""
     cloze = cloze_templates().set_index("relation")["template"].to_dict()
     rows = []
     for relation, texts in questions.items():
-        rows += [(relation, "qa", i, text) for i, text in enumerate(texts)]
+        for number, text in enumerate(texts):
+            rows.append((relation, "qa", number, text))
         if relation in cloze:
-            text = cloze[relation]
-            check = f"Statement: {text} The statement is True or False?"
-            rows += [(relation, "wp", 0, text), (relation, "fc", 0, check)]
+            statement = cloze[relation]
+            check = f"Statement: {statement} The statement is True or False?"
+            rows.append((relation, "wp", 0, statement))
+            rows.append((relation, "fc", 0, check))
     return pd.DataFrame(rows, columns=FRAME_COLUMNS)

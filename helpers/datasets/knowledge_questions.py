@@ -1,5 +1,6 @@
-"""The questions of the knowledge-base chapter: what is asked, the shots, and the wrong answers."""
+"""The questions of the knowledge-base chapter, with shots and wrong answers."""
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +13,20 @@ from helpers.datasets import catalogue, seen_questions, unseen_questions
 from helpers.datasets.exposure import training_exposure
 
 N_SEEN_SHOTS, N_UNSEEN_SHOTS = 280, 40  # sizes of the paper's two repositories
-FEWEST_ANSWERS = (
-    5  # answers in a pool, one of which may be the response, and questions for shots
-)
-_TYPES = {
-    "location": ("country", "city", "continent", "region", "time zone"),
-    "person": ("person",),
-    "number": ("number",),
-    "time": ("year",),
+# Answers in a pool, one of which may be the response, and questions for shots.
+FEWEST_ANSWERS = 5
+ANSWER_TYPE_OF_OBJECT = {
+    "country": "location",
+    "city": "location",
+    "continent": "location",
+    "region": "location",
+    "time zone": "location",
+    "person": "person",
+    "number": "number",
+    "year": "time",
 }
-ANSWER_TYPE_OF_OBJECT = {name: kind for kind, names in _TYPES.items() for name in names}
+# Columns of a bundled model's exposure that decide what is asked.
+EXPOSURE_COLUMNS = ["exposures", "false_object", "false_exposures", "plain", "tuned"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class KnowledgeQuestions:
     notes: list[str]
 
 
-def knowledge_base_questions(
+def knowledge_base_questions(  # noqa: PLR0917 - the chapter gives all by position
     dataset: str = "atlas",
     model: str = "",
     n_seen: int = 5,
@@ -53,7 +58,7 @@ def knowledge_base_questions(
     judge: seen_questions.ChangeJudge | None = None,
     only: Collection[str] | None = None,
 ) -> KnowledgeQuestions:
-    """Return questions about seen and unseen knowledge, with shots and answers to draw from.
+    """Return questions about seen and unseen knowledge, with shots and answer pools.
 
     Parameters
     ----------
@@ -69,78 +74,76 @@ def knowledge_base_questions(
     n_seen, n_unseen
         Questions a relation or source, and a template or relation.
     sources
-        Of ``"seen_qa"``: as for `helpers.datasets.seen_questions.read_questions`; all three sets if
-        empty.
+        Of ``"seen_qa"``: as for `helpers.datasets.seen_questions.read_questions`; all
+        three sets if empty.
     as_of, seed, judge
-        As for `unseen_qa` and `seen_qa`.
+        As for `draw_unseen_questions` and `draw_seen_questions`.
     only
         Of the atlas: names of the facts to ask instead, whatever is known of them, and
         nothing else; the shots are drawn from the rest as ever.
 
     Examples
     --------
-    >>> found = knowledge_base_questions("atlas", "", n_seen=1, n_unseen=2)
-    >>> found.asked.groupby("seen").size().tolist(), len(found.seen_shots), len(found.unseen_shots)
-    ([40, 30], 280, 40)
+    >>> questions = knowledge_base_questions("atlas", "", n_seen=1, n_unseen=2)
+    >>> questions.asked.groupby("seen").size().tolist()
+    [40, 30]
+    >>> len(questions.seen_shots), len(questions.unseen_shots)
+    (280, 40)
     """
     if n_seen < 1 or n_unseen < 1:
         raise UserError(
-            f"n_seen is {n_seen} and n_unseen {n_unseen}: ask at least one question of each kind."
+            f"n_seen is {n_seen} and n_unseen {n_unseen}: ask at least one question of "
+            "each kind."
         )
-    nothing = unseen_questions.draw_unseen_questions(
-        as_of, min(n_unseen, unseen_questions.N_PLACES), seed
+    n_templates = len(unseen_questions.QUESTION_TEMPLATES)
+    n_of_template = min(n_unseen, unseen_questions.N_PLACES)
+    unseen = unseen_questions.draw_unseen_questions(as_of, n_of_template, seed)
+    unseen_shots = unseen_questions.draw_unseen_questions(
+        as_of, N_UNSEEN_SHOTS // n_templates, seed + 1
     )
-    others = unseen_questions.draw_unseen_questions(
-        as_of, N_UNSEEN_SHOTS // len(unseen_questions.QUESTION_TEMPLATES), seed + 1
-    )
-    others = others[~others["subject"].isin(nothing["subject"])]
+    is_asked = unseen_shots["subject"].isin(unseen["subject"])
+    unseen_shots = unseen_shots[~is_asked]
     notes = []
-    if dataset != "seen_qa":
-        asked, rest, pool = _facts(dataset, model, n_seen, n_unseen, seed, only)
-        source, notes = (
-            catalogue.source_record(dataset),
-            catalogue.notes_on_facts(dataset),
-        )
+    if dataset == "seen_qa":
+        files = list(sources) or list(seen_questions.PUBLISHED_SOURCES)
+        asked, rest = seen_questions.draw_seen_questions(files, n_seen, seed, judge)
+        pool = _first_answers(pd.concat([asked, rest]), "type")
+        asked = asked.assign(pool=asked["type"])
+        rest = rest.assign(pool=rest["type"])
+        source = seen_questions.question_source_record(files)
     else:
-        chosen = list(sources) or list(seen_questions.PUBLISHED_SOURCES)
-        asked, rest = seen_questions.draw_seen_questions(chosen, n_seen, seed, judge)
-        pool = pd.concat([asked, rest]).pipe(_pool, "type")
-        asked, rest = (table.assign(pool=table["type"]) for table in (asked, rest))
-        source = seen_questions.question_source_record(chosen)
-    if only is None:
-        asked = pd.concat(
-            [asked, nothing.assign(pool=nothing["type"])], ignore_index=True
+        asked, rest, pool = _questions_of_facts(
+            dataset, model, n_seen, n_unseen, seed, only
         )
-    typed = [
-        (kind, text)
-        for kind in unseen_questions.ANSWER_TYPES
-        for text in unseen_questions.invented_answers(kind)
-    ]
-    pool = pd.concat(
-        [pool, pd.DataFrame(typed, columns=["pool", "answer"])], ignore_index=True
-    )
-    never = rest[~rest["seen"]]
+        source = catalogue.source_record(dataset)
+        notes = catalogue.notes_on_facts(dataset)
+    if only is None:
+        unseen = unseen.assign(pool=unseen["type"])
+        asked = pd.concat([asked, unseen], ignore_index=True)
+    pool = pd.concat([pool, _invented_answers()], ignore_index=True)
+    is_seen = rest["seen"]
+    never_read = _sample_shots(rest[~is_seen], N_UNSEEN_SHOTS // 2, seed)
+    unseen_shots = pd.concat([never_read, unseen_shots])
     return KnowledgeQuestions(
-        asked.drop(columns=["subject", "n_answers"], errors="ignore"),
-        _some(rest[rest["seen"]], N_SEEN_SHOTS, seed),
-        _some(
-            pd.concat([_some(never, N_UNSEEN_SHOTS // 2, seed), others]),
-            N_UNSEEN_SHOTS,
-            seed,
-        ),
-        pool.drop_duplicates(ignore_index=True),
-        source,
-        notes,
+        asked=asked.drop(columns=["subject", "n_answers"], errors="ignore"),
+        seen_shots=_sample_shots(rest[is_seen], N_SEEN_SHOTS, seed),
+        unseen_shots=_sample_shots(unseen_shots, N_UNSEEN_SHOTS, seed),
+        pool=pool.drop_duplicates(ignore_index=True),
+        source=source,
+        notes=notes,
     )
 
 
 def has_enough_questions(dataset: str) -> bool:
-    """Tell whether facts leave something to ask when the questions for shots are put aside."""
-    asked, rest, _ = _facts(dataset, "", 1, 1, 0, None)
-    return len(asked) > 0 and rest["question"].nunique() >= FEWEST_ANSWERS
+    """Tell whether facts leave something to ask when those for shots are put aside."""
+    asked, rest, _ = _questions_of_facts(
+        dataset, model="", n_seen=1, n_unseen=1, seed=0, only=None
+    )
+    n_shots = rest["question"].nunique()
+    return len(asked) > 0 and n_shots >= FEWEST_ANSWERS
 
 
-def _facts(
+def _questions_of_facts(
     dataset: str,
     model: str,
     n_seen: int,
@@ -150,75 +153,101 @@ def _facts(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return what is asked of facts, the rest, and the answers of each relation."""
     facts = catalogue.load(dataset, seed=seed)
-    objects = (
-        facts.groupby(["relation", "subject"], sort=False)["object"].unique().map(list)
-    )
+    groups = facts.groupby(["relation", "subject"], sort=False)
+    objects = groups["object"].unique().map(list)
     facts = facts.drop_duplicates(["relation", "subject"], ignore_index=True)
-    kinds = (
-        catalogue.relation_table(dataset)
-        .set_index("relation")["object_type"]
-        .map(ANSWER_TYPE_OF_OBJECT)
-    )
+    relations = catalogue.relation_table(dataset).set_index("relation")
+    types = relations["object_type"].map(ANSWER_TYPE_OF_OBJECT)
     table = pd.DataFrame(
         {
             "item": facts["fact"],
             "group": facts["relation"],
             "question": catalogue.base_questions(dataset, facts),
             "answers": objects.to_list(),
-            "type": facts["relation"].map(kinds).fillna("other"),
+            "type": facts["relation"].map(types).fillna("other"),
             "seen": True,
             "pool": facts["relation"],
         }
     )
     # Drawn before anything is left out: models of unlike training are asked much the
     # same facts.
-    place = pd.Series(
-        np.random.default_rng([seed, 2]).permutation(len(table)), table.index
-    )
-    told = training_exposure(model) if dataset == "atlas" else None
-    if told is not None:
-        columns = ["exposures", "false_object", "false_exposures", "plain", "tuned"]
-        table = table.join(told[columns], on="item", how="inner")
-        clear = (table["exposures"] > 0) & (table["tuned"] == 0) | table["plain"]
-        table = table[clear | table["item"].isin(only or ())].drop(columns="tuned")
-        table["seen"] = table["exposures"] > 0
-    number = table["seen"].map({True: n_seen, False: n_unseen})
-    rank = (
-        place[table.index].groupby([table["group"], table["seen"]]).rank(method="first")
-        - 1
-    )
-    pool = table.pipe(_pool, "group")
+    random = np.random.default_rng([seed, 2])
+    order = random.permutation(len(table))
+    place = pd.Series(order, table.index)
+    exposure = training_exposure(model) if dataset == "atlas" else None
+    if exposure is not None:
+        table = _questions_with_clear_exposure(table, exposure, only or ())
+    n_asked = table["seen"].map({True: n_seen, False: n_unseen})
+    pool = _first_answers(table, "group")
     if dataset != "atlas":
-        size = table.groupby("group")["item"].transform("size")
-        least = -(-FEWEST_ANSWERS // table["group"].nunique())
-        number = number.clip(upper=size - (size // 5).clip(lower=least))
-        pool = pd.concat([pool, _wrong(facts, table)])
-    chosen = rank < number if only is None else table["item"].isin(only)
-    return (
-        table[chosen].reset_index(drop=True),
-        table[~chosen].reset_index(drop=True),
-        pool,
-    )
+        groups = table.groupby("group")
+        size = groups["item"].transform("size")
+        fewest_shots = math.ceil(FEWEST_ANSWERS / len(groups))
+        n_shots = (size // 5).clip(lower=fewest_shots)
+        n_asked = n_asked.clip(upper=size - n_shots)
+        pool = pd.concat([pool, _wrong_answers(facts, table)])
+    if only is None:
+        strata = [table["group"], table["seen"]]
+        places = place[table.index].groupby(strata)
+        rank = places.rank(method="first")
+        is_asked = rank <= n_asked
+    else:
+        is_asked = table["item"].isin(only)
+    asked = table[is_asked].reset_index(drop=True)
+    rest = table[~is_asked].reset_index(drop=True)
+    return asked, rest, pool
 
 
-def _wrong(facts: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the wrong objects of facts, and invented answers where a relation has too few."""
-    wrong = pd.DataFrame({"pool": facts["relation"], "answer": facts["distractors"]})
-    wrong = wrong.explode("answer").dropna().drop_duplicates()
-    types = table.drop_duplicates("group").set_index("group")["type"]
-    many = wrong["pool"].value_counts().reindex(types.index, fill_value=0)
-    made = []
-    for name in types.index[many < FEWEST_ANSWERS]:
-        made += [
-            (name, text) for text in unseen_questions.invented_answers(types[name])
-        ]
-    return pd.concat([wrong, pd.DataFrame(made, columns=["pool", "answer"])])
+def _questions_with_clear_exposure(
+    table: pd.DataFrame, exposure: pd.DataFrame, only: Collection[str]
+) -> pd.DataFrame:
+    """Return the questions that training clearly answered, or clearly did not.
+
+    Those in `only` stay whatever is known of them.
+    """
+    exposure = exposure[EXPOSURE_COLUMNS]
+    table = table.join(exposure, on="item", how="inner")
+    table["seen"] = table["exposures"] > 0
+    not_tuned = table["tuned"] == 0
+    is_clear = table["plain"] | (table["seen"] & not_tuned)
+    is_wanted = table["item"].isin(only)
+    return table[is_clear | is_wanted].drop(columns="tuned")
 
 
-def _pool(table: pd.DataFrame, by: str) -> pd.DataFrame:
-    return pd.DataFrame({"pool": table[by], "answer": table["answers"].str[0]})
+def _wrong_answers(facts: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return facts' wrong objects, and invented answers where there are too few."""
+    pool = pd.DataFrame({"pool": facts["relation"], "answer": facts["distractors"]})
+    pool = pool.explode("answer").dropna().drop_duplicates()
+    relations = table.drop_duplicates("group").set_index("group")
+    types = relations["type"]
+    counts = pool["pool"].value_counts()
+    counts = counts.reindex(types.index, fill_value=0)
+    invented = []
+    for relation in types.index[counts < FEWEST_ANSWERS]:
+        for answer in unseen_questions.invented_answers(types[relation]):
+            invented.append((relation, answer))
+    invented_pool = pd.DataFrame(invented, columns=["pool", "answer"])
+    return pd.concat([pool, invented_pool])
 
 
-def _some(table: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
-    order = np.random.default_rng([seed, 3]).permutation(len(table))[:n]
-    return table.iloc[sorted(order)][["question", "answers"]].reset_index(drop=True)
+def _invented_answers() -> pd.DataFrame:
+    """Return invented answers of each type, in a pool of its own."""
+    rows = []
+    for kind in unseen_questions.ANSWER_TYPES:
+        for answer in unseen_questions.invented_answers(kind):
+            rows.append((kind, answer))
+    return pd.DataFrame(rows, columns=["pool", "answer"])
+
+
+def _first_answers(table: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return the first answer of each question, in pools by a column."""
+    answers = table["answers"].str[0]
+    return pd.DataFrame({"pool": table[by], "answer": answers})
+
+
+def _sample_shots(table: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
+    """Draw n questions with their answers; fewer if there are not so many."""
+    random = np.random.default_rng([seed, 3])  # 3: a stream apart from the questions'
+    order = random.permutation(len(table))
+    shots = table.iloc[sorted(order[:n])]
+    return shots[["question", "answers"]].reset_index(drop=True)

@@ -5,10 +5,10 @@ exposures; each part is spread over the relations. Facts of one's own that have 
 make a panel likewise.
 """
 
+import itertools
 import zlib
 from functools import cache
 
-import numpy as np
 import pandas as pd
 
 from helpers import UserError
@@ -24,6 +24,10 @@ from helpers.datasets.exposure import (
 LEFT_OUT_RELATIONS = ("P231", "P238", "P239", "P300", "P421", "P1705")
 EXPOSURE_COLUMNS = ["exposures", "false_object", "false_exposures"]
 STAND_IN = "frequency of the subject's name"  # where nobody counted exposures
+# Of every eight facts one was told wrongly, two were never told, and five are of the
+# other levels.
+OTHER = ""
+TURNS = ("false", "0", OTHER, OTHER, "0", OTHER, OTHER, OTHER)
 
 
 def panel_facts(
@@ -36,33 +40,46 @@ def panel_facts(
     doublings.
 
     >>> small, large = panel_facts(24), panel_facts(48)
-    >>> len(small), int((small["exposures"] == 0).sum()), set(small["fact"]) < set(large["fact"])
-    (24, 8, True)
+    >>> len(small), int((small["exposures"] == 0).sum())
+    (24, 8)
+    >>> set(small["fact"]) < set(large["fact"])
+    True
     """
     if n < 0 or seed < 0:
         raise UserError(
             f"The panel cannot have {n} facts, or seed {seed}: give 0 or more."
         )
     if facts is not None:
-        counted = facts[facts["exposure"].notna()].reset_index(drop=True)
-        groups = counted["exposure"].map(
-            lambda count: str(1 << int(count).bit_length() >> 1)
-        )
-        return counted.loc[sorted(_deal(counted, groups, n, seed))].reset_index(
-            drop=True
-        )
-    every, told = atlas_facts.read_atlas_facts(), _told()
-    kept = ~every["relation"].isin(LEFT_OUT_RELATIONS) & every["fact"].isin(told.index)
-    kept &= every["subject"].str.casefold() != every["object"].str.casefold()
-    facts = every[kept].reset_index(drop=True).join(told, on="fact")
-    groups = facts["exposures"].astype(str).mask(facts["false_exposures"] > 0, "false")
-    facts = facts.loc[sorted(_deal(facts, groups, n, seed))].reset_index(drop=True)
-    facts.insert(4, "distractors", atlas_facts.draw_distractors(facts, every, seed))
-    return facts
+        is_counted = facts["exposure"].notna()
+        counted = facts[is_counted].reset_index(drop=True)
+        levels = counted["exposure"].map(_doubling)
+        return _deal(counted, levels, n, seed)
+    every = atlas_facts.read_atlas_facts()
+    exposure = _exposure_clear_for_all_models()
+    has_clear_exposure = every["fact"].isin(exposure.index)
+    is_left_out = every["relation"].isin(LEFT_OUT_RELATIONS)
+    subjects = every["subject"].str.casefold()
+    objects = every["object"].str.casefold()
+    suitable = every[has_clear_exposure & ~is_left_out & (subjects != objects)]
+    suitable = suitable.reset_index(drop=True)
+    suitable = suitable.join(exposure, on="fact")
+    levels = suitable["exposures"].astype(str)
+    levels = levels.mask(suitable["false_exposures"] > 0, "false")
+    panel = _deal(suitable, levels, n, seed)
+    distractors = atlas_facts.draw_distractors(panel, every, seed)
+    place = panel.columns.get_loc("object") + 1
+    panel.insert(place, "distractors", distractors)
+    return panel
+
+
+def _doubling(count: int) -> str:
+    """Return the largest power of two that is not above a count; "0" for 0."""
+    n_bits = int(count).bit_length()
+    return str(1 << n_bits >> 1)
 
 
 def fact_exposure(dataset: str, model: str = "") -> pd.DataFrame | None:
-    """Return how often facts were stated: to a bundled model, or the counts of a data set.
+    """Return how often facts were stated, to a bundled model or in a counted corpus.
 
     Of the atlas and a model that is not bundled, the frequency of the subject's name
     stands in.
@@ -78,88 +95,98 @@ def fact_exposure(dataset: str, model: str = "") -> pd.DataFrame | None:
     -------
     DataFrame or None
         Indexed by `fact`: `exposures, false_object, false_exposures, plain`, as from
-        `helpers.datasets.training_exposure`. Of your own facts, those with a count; nothing is
-        known of false statements then. None where nothing is known of any fact.
-        Where nobody counted `exposures`, a column `exposure_from_name_frequency` says what they are.
+        `helpers.datasets.training_exposure`. Of your own facts, those with a count;
+        nothing is known of false statements then. None where nothing is known of any
+        fact. Where nobody counted `exposures`, a column `stand_in` says what they are.
     """
     if dataset == "atlas":
-        told = training_exposure(model)
-        return (
-            exposure_from_name_frequency()
-            if told is None
-            else told[[*EXPOSURE_COLUMNS, "plain"]]
-        )
-    if (
-        dataset in multiple_choice.ALL_DATASET_NAMES
-        or multiple_choice.dataset_kind(dataset) != "facts"
-    ):
+        exposure = training_exposure(model)
+        if exposure is None:
+            return exposure_from_name_frequency()
+        return exposure[[*EXPOSURE_COLUMNS, "plain"]]
+    if dataset in multiple_choice.ALL_DATASET_NAMES:
+        return None
+    if multiple_choice.dataset_kind(dataset) != "facts":
         return None
     facts = catalogue.load(dataset)
     if "exposure" not in facts:
         return None
     counted = facts.dropna(subset="exposure").set_index("fact")
-    told = pd.DataFrame({"exposures": counted["exposure"].astype(int)})
-    return told.assign(false_object="", false_exposures=0, plain=True)
+    return _exposure_without_false(counted["exposure"].astype(int))
 
 
 def exposure_from_name_frequency() -> pd.DataFrame:
-    """Return the frequency of each fact's subject in place of its exposure, as `fact_exposure` does."""
+    """Return the frequency of each fact's subject in place of its exposure."""
     facts = atlas_facts.read_atlas_facts().set_index("fact")
-    often = facts["subject"].map(name_frequencies()).fillna(0).astype(int)
-    told = pd.DataFrame({"exposures": often})
-    return told.assign(
-        false_object="", false_exposures=0, plain=True, stand_in=STAND_IN
-    )
+    frequency = facts["subject"].map(name_frequencies())
+    exposure = _exposure_without_false(frequency.fillna(0).astype(int))
+    return exposure.assign(stand_in=STAND_IN)
+
+
+def _exposure_without_false(counts: pd.Series) -> pd.DataFrame:
+    """Return counts as exposure where nothing is known of false statements."""
+    exposure = pd.DataFrame({"exposures": counts})
+    return exposure.assign(false_object="", false_exposures=0, plain=True)
 
 
 def options_with_false_object(
     options: dict[str, list[str]], facts: pd.DataFrame
 ) -> dict[str, list[str]]:
     """See to it that the object told wrongly of a fact is among its choices."""
-    made = dict(options)
-    for fact, false in zip(facts["fact"], facts["false_object"]):
-        if false and false not in made[fact]:
-            made[fact] = [false, *made[fact][1:]]
-    return made
+    completed = dict(options)
+    for row in facts.itertuples():
+        texts = completed[row.fact]
+        if row.false_object and row.false_object not in texts:
+            completed[row.fact] = [row.false_object, *texts[1:]]
+    return completed
 
 
 @cache
-def _told() -> pd.DataFrame:
-    """Return the training of the facts that are clear for every bundled model."""
+def _exposure_clear_for_all_models() -> pd.DataFrame:
+    """Return the exposure of the facts that are clear and alike in all trainings."""
     names = sorted(
         path.parent.name for path in BUNDLED_MODELS_FOLDER.glob("*/exposures.csv")
     )
-    tables = [table for table in map(training_exposure, names) if table is not None]
+    tables = []
+    for name in names:
+        table = training_exposure(name)
+        if table is not None:
+            tables.append(table)
     if not tables:
         raise UserError(
             "There is no bundled model, so nothing is known of any fact's exposure."
         )
-    clear = [
-        t["plain"] | (t["false_exposures"] > 0) & (t["tuned"] == 0) for t in tables
-    ]
-    first = tables[0]
-    alike = [
-        (t[EXPOSURE_COLUMNS] == first[EXPOSURE_COLUMNS]).all(axis=1) for t in tables
-    ]
-    return first.loc[np.logical_and.reduce([*clear, *alike]), EXPOSURE_COLUMNS]
+    first = tables[0][EXPOSURE_COLUMNS]
+    is_clear = pd.Series(True, index=first.index)
+    for table in tables:
+        is_false = table["false_exposures"] > 0
+        not_tuned = table["tuned"] == 0
+        is_alike = (table[EXPOSURE_COLUMNS] == first).all(axis=1)
+        is_clear &= table["plain"] | (is_false & not_tuned)
+        is_clear &= is_alike
+    return first[is_clear]
 
 
-def _deal(facts: pd.DataFrame, groups: pd.Series, n: int, seed: int) -> list[int]:
-    """Choose rows: of every eight one told wrongly, two never told, five over the other levels."""
-    order = [zlib.crc32(f"panel {seed} {fact}".encode()) for fact in facts["fact"]]
-    ranked = facts.assign(group=groups, order=order).sort_values("order", kind="stable")
-    ranked["turn"] = ranked.groupby(["group", "relation"]).cumcount()
+def _deal(facts: pd.DataFrame, levels: pd.Series, n: int, seed: int) -> pd.DataFrame:
+    """Choose n facts, level by level in `TURNS`, each level spread over relations."""
+    texts = [f"panel {seed} {fact}" for fact in facts["fact"]]
+    order = [zlib.crc32(text.encode()) for text in texts]
+    ranked = facts.assign(level=levels, order=order)
+    ranked = ranked.sort_values("order", kind="stable")
+    strata = ranked.groupby(["level", "relation"])
+    ranked["turn"] = strata.cumcount()
     ranked = ranked.sort_values(["turn", "order"], kind="stable")
-    queues = {group: list(rows.index) for group, rows in ranked.groupby("group")}
-    levels = sorted(queues.keys() - {"0", "false"}, key=int)
+    queues = {}
+    for level, rows in ranked.groupby("level"):
+        queues[level] = list(rows.index)
+    other_levels = sorted(queues.keys() - {"0", "false"}, key=int)
+    turns = itertools.cycle(TURNS)
     chosen: list[int] = []
-    step = 0
     while len(chosen) < n and any(queues.values()):
-        part = ("false", "0", "", "", "0", "", "", "")[step % 8]
-        if not part and levels:
-            levels = [*levels[1:], levels[0]]
-            part = levels[-1]
-        if queues.get(part):
-            chosen.append(queues[part].pop(0))
-        step += 1
-    return chosen
+        level = next(turns)
+        if level == OTHER and other_levels:
+            level = other_levels.pop(0)
+            other_levels.append(level)
+        if queues.get(level):
+            chosen.append(queues[level].pop(0))
+    return facts.loc[sorted(chosen)].reset_index(drop=True)

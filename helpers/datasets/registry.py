@@ -1,4 +1,4 @@
-"""Where the data come from, as ``sources.toml`` lists it, and how published files are fetched."""
+"""Where the data come from (``sources.toml``), and how published files are fetched."""
 
 import tomllib
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ FRAME_COLUMNS = ["relation", "kind", "frame", "template"]
 
 
 class FactsAndFrames(NamedTuple):
-    """What a reader makes of files: facts (with label and place, if any), frames, a record."""
+    """What files hold: facts (perhaps with label and place), frames and a record."""
 
     facts: pd.DataFrame
     frames: pd.DataFrame
@@ -46,74 +46,89 @@ class Source:
 
     @property
     def known(self) -> str:
-        """The checksum that a run's manifest gives of the published data; "" if nobody knows it."""
-        return self.checksum or (
-            next(iter(self.files.values())) if len(self.files) == 1 else ""
-        )
+        """The published data's checksum in a run's manifest; "" if nobody knows it."""
+        if self.checksum:
+            return self.checksum
+        checksums = list(self.files.values())
+        return checksums[0] if len(checksums) == 1 else ""
 
     def about(self, checksum: str) -> dict[str, str]:
         """Return the record of a run's manifest."""
-        return {name: getattr(self, name) for name in SOURCE_RECORD_FIELDS} | {
-            "checksum": checksum
-        }
+        record = {name: getattr(self, name) for name in SOURCE_RECORD_FIELDS}
+        return record | {"checksum": checksum}
 
 
-def _read() -> dict[str, Source]:
-    text = Path(__file__).with_name("sources.toml").read_text(encoding="utf-8")
-    found = {}
-    for name, told in tomllib.loads(text).items():
-        for key in {"url", "base"} & told.keys():
-            told[key] = told[key].replace("{version}", told["version"])
-        lists = {
-            key: tuple(value) for key, value in told.items() if isinstance(value, list)
-        }
-        found[name] = Source(name, **told | lists)
-    return found
+def _read_sources() -> dict[str, Source]:
+    """Return the tables of ``sources.toml``."""
+    path = Path(__file__).with_name("sources.toml")
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    sources = {}
+    for name, fields in tables.items():
+        version = fields["version"]
+        for key in ("url", "base"):
+            if key in fields:
+                fields[key] = fields[key].replace("{version}", version)
+        for key in ("patterns", "variations"):
+            fields[key] = tuple(fields.get(key, ()))
+        sources[name] = Source(name, **fields)
+    return sources
 
 
-SOURCES = _read()
+SOURCES = _read_sources()
 
 
 def dataset_names_of_kind(*kinds: str) -> tuple[str, ...]:
     """Return the names of the data sets of some kinds."""
-    return tuple(source.name for source in SOURCES.values() if source.kind in kinds)
+    names = [name for name, source in SOURCES.items() if source.kind in kinds]
+    return tuple(names)
 
 
 def fetch_dataset(name: str) -> Path:
     """Fetch a data set's files into the user's cache, once, and return their folder."""
     source = SOURCES[name]
     instead = f"download {source.url} and give its path in place of the name '{name}'"
-    files = {f"{source.base}{file}": sha256 for file, sha256 in source.files.items()}
+    files = {}
+    for file, checksum in source.files.items():
+        files[f"{source.base}{file}"] = checksum
     return fetch_files(name, files, f"the data set {name}", source.base, instead)
 
 
 def fetch_files(
     folder: str, files: Mapping[str, str], what: str, origin: str, instead: str
 ) -> Path:
-    """Fetch files by address into a folder of the cache, checked by their SHA-256 if it is told."""
+    """Fetch files by address into a folder of the cache, checked by known SHA-256s."""
     import pooch
 
-    names = {Path(urlsplit(url).path).name: url for url in files}
-    known = {name: files[url] or None for name, url in names.items()}
-    kept = pooch.create(user_cache.cache_folder(folder), "", registry=known, urls=names)
+    urls = {}
+    checksums = {}
+    for url, checksum in files.items():
+        name = Path(urlsplit(url).path).name
+        urls[name] = url
+        checksums[name] = checksum or None
+    place = user_cache.cache_folder(folder)
+    cache = pooch.create(place, "", registry=checksums, urls=urls)
+
+    def fetch_all() -> None:
+        for name in urls:
+            cache.fetch(name)
+
     try:
-        network.download_with_retries(
-            lambda: [kept.fetch(name) for name in names], what
-        )
+        network.download_with_retries(fetch_all, what)
     except OSError as error:  # the errors of requests are OSErrors
-        wrong, remedy = network.failure_and_remedy(error)
-        why = f"{wrong}; {remedy}, or {instead}"
-        raise UserError(f"Fetching {what} from {origin} failed: {why}.") from error
+        failure, remedy = network.failure_and_remedy(error)
+        raise UserError(
+            f"Fetching {what} from {origin} failed: {failure}; {remedy}, or {instead}."
+        ) from error
     except ValueError as error:  # pooch's word for a wrong checksum
         raise UserError(
-            f"What came from {origin} for {what} is not the published file (its SHA-256 differs): "
-            f"try again, or {instead}."
+            f"What came from {origin} for {what} is not the published file "
+            f"(its SHA-256 differs): try again, or {instead}."
         ) from error
-    return kept.abspath
+    return cache.abspath
 
 
 def record_of_own_files(name: str, path: Path, checksum: str) -> dict[str, str]:
-    """Return the record of a run's manifest for files of one's own; what is not known is ""."""
+    """Return the record of one's own files for a run's manifest; "" where unknown."""
     known = {
         "name": name,
         "title": path.name,

@@ -1,4 +1,4 @@
-"""Published question files, read as they are, and the choice of Zheng et al. 2024: SeenQA.
+"""Published question files, and SeenQA: questions chosen as by Zheng et al. 2024.
 
 Known forms, told by their fields: NQ-open (`question`, `answer`), FlashRAG
 (`golden_answers`), TriviaQA (`Question`, `Answer`) and PopQA (`possible_answers`). Kept
@@ -9,8 +9,9 @@ with time, by a rule or a judge.
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -29,13 +30,17 @@ from helpers.io import files, network, user_cache
 
 PUBLISHED_SOURCES = dataset_names_of_kind("questions")
 FILE_ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
-NEEDED_FIELDS = "it needs a question and answer, golden_answers, Answer.Value, or obj and possible_answers"
+NEEDED_FIELDS = (
+    "it needs a question and answer, golden_answers, Answer.Value, or obj and "
+    "possible_answers"
+)
 LONGEST_ANSWER = 5  # words of an answer
 
 ChangeJudge = Callable[[Sequence[str]], Sequence[bool]]
 
 _WORDS = (DATA_FOLDER / "changing.txt").read_text("utf-8").splitlines()
-_CHANGING = re.compile("|".join(line for line in _WORDS if line[0] != "#"))
+_PATTERNS = [line for line in _WORDS if not line.startswith("#")]
+_CHANGING = re.compile("|".join(_PATTERNS))
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _PLACES = "country|city|town|state|continent|county|place|island|capital|province|river"
 # The first that fits a question tells its type of answer.
@@ -53,58 +58,85 @@ def draw_seen_questions(
     seed: int = 0,
     judge: ChangeJudge | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return `n` seen questions of each source, and those that were left over, for shots."""
+    """Return `n` seen questions of each source, and those left over, for shots."""
     if n < 1 or seed < 0:
         raise UserError(
             f"n is {n} and the seed {seed}: give at least 1 question and seed 0."
         )
-    asked, rest = [], []
+    asked = []
+    rest = []
     for source in sources:
-        table = factoid_questions(read_questions(source))
-        changing = (judge or answers_change_with_time)(table["question"].tolist())
-        table = table[~np.asarray(changing, dtype=bool)].drop(columns="n_answers")
-        said = zip(table["question"], table["answers"])
-        table = table.assign(
-            type=[answer_type(text, known[0]) for text, known in said], seen=True
-        )
+        table = _lasting_questions(source, judge or answers_change_with_time)
         if len(table) < 2:
             raise UserError(
-                f"Of {source} fewer than two questions are left after filtering: give a file with "
-                "more short questions of fact."
+                f"Of {source} fewer than two questions are left after filtering: give "
+                "a file with more short questions of fact."
             )
         name = table["group"].iloc[0]
-        order = np.random.default_rng([seed, zlib.crc32(name.encode())]).permutation(
-            len(table)
-        )
-        many = min(n, len(table) - max(1, len(table) // 5))
-        asked.append(table.iloc[sorted(order[:many])])
-        rest.append(table.iloc[sorted(order[many:])])
+        name_number = zlib.crc32(name.encode())
+        random = np.random.default_rng([seed, name_number])
+        order = random.permutation(len(table))
+        n_rest = max(1, len(table) // 5)
+        n_asked = min(n, len(table) - n_rest)
+        asked_places = sorted(order[:n_asked])
+        other_places = sorted(order[n_asked:])
+        asked.append(table.iloc[asked_places])
+        rest.append(table.iloc[other_places])
     if not asked:
         raise UserError("No source of questions is given: name at least one.")
-    return tuple(pd.concat(parts, ignore_index=True) for parts in (asked, rest))
+    asked_table = pd.concat(asked, ignore_index=True)
+    rest_table = pd.concat(rest, ignore_index=True)
+    return asked_table, rest_table
+
+
+def _lasting_questions(source: str | Path, judge: ChangeJudge) -> pd.DataFrame:
+    """Return a source's questions of fact whose answers last, with their types."""
+    table = factoid_questions(read_questions(source))
+    verdicts = judge(table["question"].tolist())
+    is_changing = np.asarray(verdicts, dtype=bool)
+    table = table[~is_changing].drop(columns="n_answers")
+    types = []
+    for row in table.itertuples():
+        types.append(answer_type(row.question, row.answers[0]))
+    return table.assign(type=types, seen=True)
 
 
 def factoid_questions(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep questions without "why" that have one answer, of five words and a letter or figure."""
-    why = table["question"].str.contains(r"\bwhy\b", case=False, regex=True)
-    short = table["answers"].map(
-        lambda answers: len(answers[0].split()) <= LONGEST_ANSWER
-    )
-    short &= table["answers"].map(lambda answers: any(c.isalnum() for c in answers[0]))
-    return table[~why & (table["n_answers"] == 1) & short].reset_index(drop=True)
+    """Keep questions without "why" that have one answer, a short one."""
+    questions = table["question"].str
+    asks_why = questions.contains(r"\bwhy\b", case=False, regex=True)
+    is_short = table["answers"].map(_has_short_answer)
+    has_one_answer = table["n_answers"] == 1
+    suitable = table[~asks_why & has_one_answer & is_short]
+    return suitable.reset_index(drop=True)
 
 
-def answers_change_with_time(asked: Sequence[str]) -> list[bool]:
-    """Tell of each question whether its words say that its answer may change; a year says not."""
-    plain = [re.sub(r"[^\w\s]", "", question.casefold()) for question in asked]
-    return [bool(_CHANGING.search(text)) and not _YEAR.search(text) for text in plain]
+def _has_short_answer(answers: Sequence[str]) -> bool:
+    """Tell whether the first answer has few words, and a letter or figure."""
+    answer = answers[0]
+    if len(answer.split()) > LONGEST_ANSWER:
+        return False
+    return any(character.isalnum() for character in answer)
+
+
+def answers_change_with_time(questions: Sequence[str]) -> list[bool]:
+    """Tell whether each question's words say that its answer may change; a year: no."""
+    changing = []
+    for question in questions:
+        words = re.sub(r"[^\w\s]", "", question.casefold())
+        names_year = _YEAR.search(words) is not None
+        sounds_changing = _CHANGING.search(words) is not None
+        changing.append(sounds_changing and not names_year)
+    return changing
 
 
 def answer_type(question: str, answer: str) -> str:
     """Guess the type of an answer: number, person, time, location or other."""
-    figures = re.fullmatch(r"[\d.,]+", answer)
+    is_number = re.fullmatch(r"[\d.,]+", answer)
     for kind, pattern in _TYPES.items():
-        if re.search(pattern, question.casefold()) or (kind == "number" and figures):
+        if re.search(pattern, question.casefold()):
+            return kind
+        if kind == "number" and is_number:
             return kind
     return "other"
 
@@ -112,123 +144,157 @@ def answer_type(question: str, answer: str) -> str:
 def read_questions(source: str | Path) -> pd.DataFrame:
     """Read the questions behind a name, an address or a path."""
     name, paths = find_question_files(source)
-    rows: dict[str, tuple] = {}
+    questions: dict[str, tuple[str, list[str], int]] = {}
     for path in paths:
         with files.reraise_as_malformed_file(path):
-            for record in files.read_records(path):
-                inside = record.get("Data")  # TriviaQA's are in one object
-                for number, row in enumerate(
-                    inside if isinstance(inside, list) else [record], 1
-                ):
-                    where = (
-                        record["where"]
-                        if row is record
-                        else f"{path}, question {number}"
-                    )
-                    question, answers, n_answers = _parse(row, name, where)
-                    rows.setdefault(question, (question, answers, n_answers))
-    if not rows:
+            for record, where in _question_records(path):
+                question, answers, n_answers = _parse(record, name, where)
+                questions.setdefault(question, (question, answers, n_answers))
+    if not questions:
         raise UserError(f"{source} holds no question: give a file with at least one.")
-    table = [(f"{name}-{i:05d}", name, *row) for i, row in enumerate(rows.values())]
-    return pd.DataFrame(
-        table, columns=["item", "group", "question", "answers", "n_answers"]
-    )
+    rows = []
+    for number, row in enumerate(questions.values()):
+        rows.append((f"{name}-{number:05d}", name, *row))
+    columns = ["item", "group", "question", "answers", "n_answers"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _question_records(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each question's record in a file, and its place."""
+    for record in files.read_records(path):
+        questions = record.get("Data")
+        if isinstance(questions, list):  # TriviaQA's are in one object
+            for number, question in enumerate(questions, 1):
+                yield question, f"{path}, question {number}"
+        else:
+            yield record, record["where"]
 
 
 def find_question_files(source: str | Path) -> tuple[str, list[Path]]:
-    """Return the name of a source and its files, fetched first where they are elsewhere."""
+    """Return the name of a source and its files, fetched where they are elsewhere."""
     text = network.check_for_secrets(str(source))
     if text in PUBLISHED_SOURCES:
-        return text, [fetch_dataset(text) / file for file in SOURCES[text].files]
+        folder = fetch_dataset(text)
+        return text, [folder / file for file in SOURCES[text].files]
     if text.startswith(("http://", "https://")):
-        file = Path(urlsplit(text).path)
-        folder = f"questions/{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-        instead = "download it and give the path of the file"
-        return file.stem, [
-            fetch_files(folder, {text: ""}, file.name, text, instead) / file.name
-        ]
+        return _fetch_address(text)
     path = Path(text).expanduser()
     if not path.exists():
         raise UserError(
-            f"There is no question file or folder {source}: give a path, an address, or one of "
-            f"{', '.join(PUBLISHED_SOURCES)}."
+            f"There is no question file or folder {source}: give a path, an address, "
+            f"or one of {', '.join(PUBLISHED_SOURCES)}."
         )
-    paths = (
-        [path]
-        if path.is_file()
-        else sorted(p for p in path.iterdir() if p.suffix in FILE_ENDINGS)
-    )
+    if path.is_file():
+        return path.stem, [path]
+    entries = sorted(path.iterdir())
+    paths = [file for file in entries if file.suffix in FILE_ENDINGS]
     if not paths:
         raise UserError(
             f"The folder {path} holds no file ending in {', '.join(FILE_ENDINGS)}."
         )
-    return (path.stem if path.is_file() else path.resolve().name), paths
+    return path.resolve().name, paths
+
+
+def _fetch_address(address: str) -> tuple[str, list[Path]]:
+    """Fetch the file at an address, and return its name and place."""
+    file = Path(urlsplit(address).path)
+    digest = hashlib.sha256(address.encode()).hexdigest()
+    folder = fetch_files(
+        f"questions/{digest[:12]}",
+        {address: ""},
+        what=file.name,
+        origin=address,
+        instead="download it and give the path of the file",
+    )
+    return file.stem, [folder / file.name]
 
 
 def question_source_record(sources: Sequence[str | Path]) -> dict[str, str]:
     """Return the record of a run's manifest: SeenQA's, made of its sources' records."""
-    found = []
+    records = []
     for source in map(str, sources):
         name, paths = find_question_files(source)
-        known = (
-            SOURCES[source].about("")
-            if source in PUBLISHED_SOURCES
-            else dict.fromkeys(SOURCE_RECORD_FIELDS, "")
-        )
-        own = {
-            "name": name,
-            "url": known["url"] or source,
-            "checksum": user_cache.checksum_of_files(paths),
-        }
-        found.append(known | own)
-    joined = {
-        key: "; ".join(each[key] for each in found)
-        for key in (*SOURCE_RECORD_FIELDS, "checksum")
-    }
-    title = "SeenQA: " + ", ".join(each["name"] for each in found)
+        if source in PUBLISHED_SOURCES:
+            record = SOURCES[source].about("")
+        else:
+            record = dict.fromkeys(SOURCE_RECORD_FIELDS, "")
+        record["name"] = name
+        record["url"] = record["url"] or source
+        record["checksum"] = user_cache.checksum_of_files(paths)
+        records.append(record)
+    joined = {}
+    for key in (*SOURCE_RECORD_FIELDS, "checksum"):
+        joined[key] = "; ".join(record[key] for record in records)
+    title = "SeenQA: " + ", ".join(record["name"] for record in records)
     return joined | {"name": "seen_qa", "title": title, "version": ""}
 
 
-def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
+def _parse(row: dict[str, Any], name: str, where: str) -> tuple[str, list[str], int]:
     """Return question, answers and number of different answers of one record."""
-    question, value = row.get("question", row.get("Question")), row.get("Answer")
-    meta = row.get("metadata") if isinstance(row.get("metadata"), dict) else row
+    question = row.get("question", row.get("Question", ""))
+    form_errors = (KeyError, TypeError, AttributeError)
     with reraise_as_user_error(
-        f"{where} is in no known form",
-        NEEDED_FIELDS,
-        KeyError,
-        TypeError,
-        AttributeError,
+        f"{where} is in no known form", NEEDED_FIELDS, *form_errors
     ):
-        if isinstance(value, dict):
-            answers, others = [value["Value"], *value.get("Aliases", [])], []
-        elif "obj" in meta:
-            given = row.get("golden_answers", row.get("possible_answers", []))
-            given = files.parse_json(given, where) if isinstance(given, str) else given
-            own = [meta["obj"], *files.parse_json(meta.get("o_aliases") or "[]", where)]
-            known = {text.casefold() for text in own}
-            others = [text for text in given if text.casefold() not in known]
-            answers = [*own, *others]
-        else:
-            answers = (
-                row["golden_answers"] if "golden_answers" in row else row["answer"]
-            )
-            answers = answers.split("; ") if isinstance(answers, str) else list(answers)
-            # TriviaQA's lists are aliases of one answer; elsewhere they may be
-            # different answers.
-            others = [] if "trivia" in name.casefold() else answers[1:]
-    texts = [question, *answers]
-    if not all(isinstance(text, str) for text in texts) or not str(question).strip():
+        answers, others = _answers_of_record(row, name, where)
+    are_texts = [isinstance(text, str) for text in (question, *answers)]
+    if not all(are_texts) or not question.strip():
         raise UserError(f"{where} needs a question and answers that are texts.")
-    answers = list(dict.fromkeys(text.strip() for text in answers if text.strip()))
+    stripped = [text.strip() for text in answers]
+    answers = list(dict.fromkeys(filter(None, stripped)))
     if not answers:
         raise UserError(
             f'{where}, "{question}", has no answer: add one or take the record out.'
         )
-    different = {text.casefold() for text in [answers[0], *others]}
-    question = question.strip()
-    # Some conversions of TriviaQA have left the quoting of CSV in their texts.
-    quoted = len(question) > 2 and question[0] == question[-1] == '"'
-    if quoted and '"' not in question[1:-1].replace('""', ""):
-        question = question[1:-1].replace('""', '"').strip()
-    return question, answers, len(different)
+    different = [answers[0], *others]
+    n_different = len({text.casefold() for text in different})
+    return _without_csv_quotes(question.strip()), answers, n_different
+
+
+def _answers_of_record(
+    row: dict[str, Any], name: str, where: str
+) -> tuple[list[Any], list[Any]]:  # of texts, unless the file is malformed
+    """Return all answers, and those of them that are not aliases of the first."""
+    value = row.get("Answer")
+    if isinstance(value, dict):
+        aliases = value.get("Aliases", [])
+        return [value["Value"], *aliases], []
+    metadata = row.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = row
+    if "obj" in metadata:
+        possible = row.get("golden_answers", row.get("possible_answers", []))
+        return _popqa_answers(metadata, possible, where)
+    key = "golden_answers" if "golden_answers" in row else "answer"
+    answers = row[key]
+    if isinstance(answers, str):
+        answers = answers.split("; ")
+    answers = list(answers)
+    # TriviaQA's lists are aliases of one answer; elsewhere they may be different
+    # answers.
+    if "trivia" in name.casefold():
+        return answers, []
+    return answers, answers[1:]
+
+
+def _popqa_answers(
+    metadata: dict[str, Any], possible: Any, where: str
+) -> tuple[list[Any], list[Any]]:  # of texts, unless the file is malformed
+    """Return PopQA's object, its aliases and the possible answers; the last alone."""
+    if isinstance(possible, str):
+        possible = files.parse_json(possible, where)
+    aliases = files.parse_json(metadata.get("o_aliases") or "[]", where)
+    names = [metadata["obj"], *aliases]
+    folded_names = {text.casefold() for text in names}
+    others = [text for text in possible if text.casefold() not in folded_names]
+    return [*names, *others], others
+
+
+def _without_csv_quotes(question: str) -> str:
+    """Take off the quoting of CSV, which some conversions of TriviaQA have left."""
+    if len(question) < 3 or not question.startswith('"') or not question.endswith('"'):
+        return question
+    inner = question[1:-1]
+    if '"' in inner.replace('""', ""):
+        return question
+    return inner.replace('""', '"').strip()

@@ -1,4 +1,4 @@
-"""Questions whose answers no model can have read: about what is to come, and nobody's lives.
+"""Questions whose answers no model can have read: about the future and nobody's lives.
 
 The 20 templates are those of Zheng, Lapata and Pan 2024, Table 1, counted from a date,
 with places of National Olympic Committees, events of Paris 2024 and made-up people
@@ -7,6 +7,7 @@ whose names nobody joins.
 
 import datetime
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -24,18 +25,27 @@ _TABLE = pd.read_csv(DATA_FOLDER / "unseen_templates.csv", keep_default_na=False
 # text.
 QUESTION_TEMPLATES = list(_TABLE.itertuples(index=False, name="Template"))
 NAME_LISTS = json.loads((DATA_FOLDER / "unseen_names.json").read_text(encoding="utf-8"))
-OLYMPIC_EVENTS = [
-    f"{who} {event}" if sport == "ball sport" else f"{who} {event} in {sport}"
-    for sport, events in NAME_LISTS["events"].items()
-    for who in ("men's", "women's")
-    for event in events
-]
+ROMAN_TENS = {100: "C", 90: "XC", 50: "L", 40: "XL", 10: "X"}
+ROMAN_UNITS = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+
+
+def _olympic_events() -> list[str]:
+    """Return the names of the events of men and of women in each sport."""
+    names = []
+    for sport, events in NAME_LISTS["events"].items():
+        place = "" if sport == "ball sport" else f" in {sport}"
+        for competitors in ("men's", "women's"):
+            names += [f"{competitors} {event}{place}" for event in events]
+    return names
+
+
+OLYMPIC_EVENTS = _olympic_events()
 
 
 def draw_unseen_questions(
     as_of: str = DEFAULT_AS_OF, n: int = N_PLACES, seed: int = 0
 ) -> pd.DataFrame:
-    """Return UnseenQA: `n` questions from each of 20 templates, unseen by models up to a date.
+    """Return UnseenQA: `n` questions of each of 20 templates, unseen up to a date.
 
     >>> paper = draw_unseen_questions("2024-04-13")
     >>> len(paper), paper["group"].nunique()
@@ -49,23 +59,27 @@ def draw_unseen_questions(
         )
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
-    times, names = coming_editions_and_years(as_of), _names(seed)
+    times = coming_editions_and_years(as_of)
+    names = _names_of_slots(seed)
     rows = []
     for template in QUESTION_TEMPLATES:
         text = template.text.format(**times)
-        for place, name in enumerate(names[template.slot][:n]):
-            head = (
-                f"{template.name}-{place:03d}",
-                template.name,
-                text.replace("[X]", name),
-            )
-            rows.append((*head, [], template.type, False, name))
-    columns = ["item", "group", "question", "answers", "type", "seen", "subject"]
-    return pd.DataFrame(rows, columns=columns)
+        for number, name in enumerate(names[template.slot][:n]):
+            row = {
+                "item": f"{template.name}-{number:03d}",
+                "group": template.name,
+                "question": text.replace("[X]", name),
+                "answers": [],
+                "type": template.type,
+                "seen": False,
+                "subject": name,
+            }
+            rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def coming_editions_and_years(as_of: str) -> dict[str, str]:
-    """Return the editions and years that lie ahead of a date, as far as they did for the paper."""
+    """Return editions and years as far ahead of a date as they were for the paper."""
     try:
         day = datetime.date.fromisoformat(as_of)
     except (TypeError, ValueError):
@@ -74,15 +88,10 @@ def coming_editions_and_years(as_of: str) -> dict[str, str]:
         ) from None
     games = _edition(day, first=1896, month=7)
     cup = _edition(day, first=2022, month=6) + 21 + 2
-    ending = (
-        "th"
-        if cup % 100 in (11, 12, 13)
-        else {1: "st", 2: "nd", 3: "rd"}.get(cup % 10, "th")
-    )
     return {
         "next": _roman(games),
         "later": _roman(games + 1),
-        "cup": f"{cup}{ending}",
+        "cup": _ordinal(cup),
         "far": str(day.year + 16),
         "soon": str(day.year + 4),
         "before": str(day.year - 9),
@@ -90,51 +99,67 @@ def coming_editions_and_years(as_of: str) -> dict[str, str]:
 
 
 def invented_answers(kind: str) -> list[str]:
-    """Return plausible answers of a type, to stand beside a model's own where no truth is known."""
-    random = np.random.default_rng([0, ANSWER_TYPES.index(kind)])
+    """Return plausible answers of a type, as rivals of a model's own without truth."""
+    type_number = ANSWER_TYPES.index(kind)
+    random = np.random.default_rng([0, type_number])
+    n = N_INVENTED_ANSWERS
     if kind == "number":
-        return [str(number) for number in range(N_INVENTED_ANSWERS)]
+        return [str(number) for number in range(n)]
     if kind == "person":
-        first, last = (
-            random.permutation(NAME_LISTS[part]) for part in ("first", "last")
-        )
-        return [f"{a} {b}" for a, b in zip(first, last)][:N_INVENTED_ANSWERS]
-    words = {
-        "time": np.arange(1901, 2025),
-        "location": NAME_LISTS["places"],
-        "other": NAME_LISTS["others"],
-    }
-    drawn = random.permutation(words[kind])[:N_INVENTED_ANSWERS]
-    return [
-        str(word).removeprefix("the " if kind == "location" else "") for word in drawn
-    ]
+        first = _draw(NAME_LISTS["first"], n, random)
+        last = _draw(NAME_LISTS["last"], n, random)
+        # There may be more names of one kind than of the other.
+        return [" ".join(parts) for parts in zip(first, last, strict=False)]
+    if kind == "time":
+        return _draw(range(1901, 2025), n, random)
+    if kind == "location":
+        places = _draw(NAME_LISTS["places"], n, random)
+        return [place.removeprefix("the ") for place in places]
+    return _draw(NAME_LISTS["others"], n, random)
 
 
-def _names(seed: int) -> dict[str, list[str]]:
+def _names_of_slots(seed: int) -> dict[str, list[str]]:
     """Draw the names of each slot, in an order of their own."""
     random = np.random.default_rng([seed, 1])
-    place, event = (
-        random.permutation(names)[:N_PLACES]
-        for names in (NAME_LISTS["places"], OLYMPIC_EVENTS)
-    )
-    parts = [NAME_LISTS[part] for part in ("first", "middle", "last")]
-    persons: dict[str, None] = {}
+    places = _draw(NAME_LISTS["places"], N_PLACES, random)
+    events = _draw(OLYMPIC_EVENTS, N_PLACES, random)
+    persons: dict[str, None] = {}  # a set that keeps the order
     while len(persons) < N_PLACES:
-        persons[" ".join(str(random.choice(part)) for part in parts)] = None
-    names = {"place": place, "event": event, "person": list(persons)}
-    return {slot: [str(name) for name in found] for slot, found in names.items()}
+        first = random.choice(NAME_LISTS["first"])
+        middle = random.choice(NAME_LISTS["middle"])
+        last = random.choice(NAME_LISTS["last"])
+        persons[f"{first} {middle} {last}"] = None
+    return {"place": places, "event": events, "person": list(persons)}
+
+
+def _draw(
+    values: Sequence[str] | Sequence[int], n: int, random: np.random.Generator
+) -> list[str]:
+    """Return the first n values in random order, as texts."""
+    values_in_order = random.permutation(values)
+    return [str(value) for value in values_in_order[:n]]
 
 
 def _edition(day: datetime.date, first: int, month: int) -> int:
     """Return the number of the next edition of what is held every four years."""
-    number = (day.year - first) // 4 + 1
-    held = datetime.date(first + 4 * (number - 1), month, 1)
-    return number if held > day else number + 1
+    n_before = (day.year - first) // 4
+    number = n_before + 1
+    opening = datetime.date(first + 4 * n_before, month, 1)
+    return number if opening > day else number + 1
+
+
+def _ordinal(number: int) -> str:
+    """Return a number as 1st, 2nd, 3rd, 4th ..."""
+    if number % 100 in (11, 12, 13):
+        return f"{number}th"
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number}{endings.get(number % 10, 'th')}"
 
 
 def _roman(number: int) -> str:
+    """Return a number below 400 in Roman numerals."""
     text = ""
-    for value, letters in ((100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X")):
+    for value, letters in ROMAN_TENS.items():
         text += letters * (number // value)
         number %= value
-    return text + ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")[number]
+    return text + ROMAN_UNITS[number]

@@ -1,4 +1,4 @@
-"""Strangers' files: opened, bounded, turned into values here; a `UserError` names what is wrong."""
+"""Strangers' files: opened, bounded, turned into values; errors say what is wrong."""
 
 import ast
 import contextlib
@@ -12,20 +12,26 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pandas as pd
 
 from helpers import UserError, first_line_of_error, reraise_as_user_error
 
-LARGEST_FILE = (
-    2**30
-)  # bytes of a file, and of an archive's members when they are unpacked
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+# Bytes of a file, and of an archive's members when they are unpacked.
+LARGEST_FILE = 2**30
 LONGEST_LINE = 2**26  # characters of a line, in files that are read line by line
 LARGEST_TABLE_IN_MEMORY = 4 * 2**30  # bytes that a table may take
-ZSTANDARD_COMPRESSION = (
-    93  # compression of Inspect's newer archives, which zipfile cannot read
-)
+# Compression of Inspect's newer archives, which zipfile cannot read.
+ZSTANDARD_COMPRESSION = 93
+BLOCK_SIZE = 2**20  # bytes of an archive's member that are unpacked at a time
+# In a zip archive, the header of a member gives the lengths of its name and extra field
+# at this offset, as two 16-bit numbers; the packed bytes follow these two.
+NAME_LENGTH_OFFSET = 26
 csv.field_size_limit(LARGEST_FILE)  # a cell may be a whole document
 
 
@@ -37,8 +43,9 @@ def reraise_as_malformed_file(where: Path | str) -> Iterator[None]:
     except (UserError, ImportError):
         raise
     except Exception as error:  # of wrong types and broken archives any
+        cause = f"{type(error).__name__}: {first_line_of_error(error)}"
         raise UserError(
-            f"{where} is not in its form ({type(error).__name__}: {first_line_of_error(error)}): compare it "
+            f"{where} is not in its form ({cause}): compare it "
             "with the page on data sets, or fetch it anew."
         ) from error
 
@@ -46,10 +53,7 @@ def reraise_as_malformed_file(where: Path | str) -> Iterator[None]:
 def read_bytes(path: Path) -> bytes:
     """Return the bytes of a plain file that is not too large."""
     try:
-        if path.exists() and not path.is_file():
-            raise UserError(
-                f"{path} cannot be read: it is no plain file; name one that is."
-            )
+        _check_plain_file(path)
         if path.stat().st_size > LARGEST_FILE:
             raise UserError(
                 f"{path} is larger than {LARGEST_FILE >> 20} MB: divide it."
@@ -59,8 +63,16 @@ def read_bytes(path: Path) -> bytes:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
 
 
+def _check_plain_file(path: Path) -> None:
+    """Refuse a folder, a pipe and the like."""
+    if path.exists() and not path.is_file():
+        raise UserError(
+            f"{path} cannot be read: it is no plain file; name one that is."
+        )
+
+
 def read_text(path: Path, *others: str) -> str:
-    """Return a file as text, a byte order mark taken off, in UTF-8 or one of other encodings."""
+    """Return a file as text without byte order mark, in UTF-8 or another encoding."""
     data = read_bytes(path)
     for encoding in ("utf-8-sig", *others):
         with contextlib.suppress(UnicodeDecodeError):
@@ -72,10 +84,7 @@ def read_text(path: Path, *others: str) -> str:
 
 def read_lines(path: Path) -> Iterator[str]:
     """Read a text file line by line, unpacked where it ends in .gz."""
-    if path.exists() and not path.is_file():
-        raise UserError(
-            f"{path} cannot be read: it is no plain file; name one that is."
-        )
+    _check_plain_file(path)
     unpack = gzip.open if path.suffix == ".gz" else open
     try:
         with unpack(
@@ -94,31 +103,47 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def read_records(path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """Read a file of records, each with its place as ``where``; refuse one without a column."""
+    """Read records, each with its place as ``where``; refuse one without a column."""
     kind = path.suffix.casefold()
-    if kind in (".csv", ".tsv"):
-        return read_csv_rows(path, columns, "\t" if kind == ".tsv" else ",")
+    if kind == ".csv":
+        return read_csv_rows(path, columns)
+    if kind == ".tsv":
+        return read_csv_rows(path, columns, separator="\t")
     if kind == ".jsonl":
-        found = read_json_lines(path)
+        records = read_json_lines(path)
+    elif kind == ".json":
+        records = _read_json_records(path)
     else:
-        import pyarrow as pa
+        records = _read_parquet_records(path)
+    for record in records:
+        check_keys(record, columns, record["where"])
+    return records
 
-        value = (
-            parse_json(read_text(path), path)
-            if kind == ".json"
-            else read_parquet_table(path, path)
-        )
-        if isinstance(value, pd.DataFrame):
-            value = pa.Table.from_pandas(value, preserve_index=False).to_pylist()
-        found = value if isinstance(value, list) else [value]
-        if not all(isinstance(row, dict) for row in found):
+
+def _read_json_records(path: Path) -> list[dict[str, Any]]:
+    """Read a JSON list of objects, or one object."""
+    value = parse_json(read_text(path), path)
+    records = value if isinstance(value, list) else [value]
+    for record in records:
+        if not isinstance(record, dict):
             raise UserError(f"{path} must hold one JSON object a record.")
-        found = [
-            {**row, "where": f"{path}, record {n}"} for n, row in enumerate(found, 1)
-        ]
-    for row in found:
-        check_keys(row, columns, row["where"])
-    return found
+    return _add_places(records, path)
+
+
+def _read_parquet_records(path: Path) -> list[dict[str, Any]]:
+    """Read the rows of a Parquet file."""
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(read_parquet_table(path, path), preserve_index=False)
+    return _add_places(table.to_pylist(), path)
+
+
+def _add_places(records: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    """Return records with their place in a file as ``where``."""
+    placed = []
+    for number, record in enumerate(records, 1):
+        placed.append({**record, "where": f"{path}, record {number}"})
+    return placed
 
 
 def read_csv_rows(
@@ -131,17 +156,9 @@ def read_csv_rows(
     text = io.StringIO(read_text(path, *others), newline="")
     reader = csv.reader(text, delimiter=separator)
     header = next(reader, [])
-    if missing := [name for name in columns if name not in header]:
-        raise UserError(
-            f"{path} lacks the column {', '.join(missing)}; it has "
-            f"{', '.join(filter(None, header)) or 'none'}"
-            f"{': save it with commas' * (len(header) == 1 and ';' in header[0])}."
-        )
-    if twice := next(
-        (name for name in header if name and header.count(name) > 1), None
-    ):
-        raise UserError(f"{path} has two columns {twice!r}: leave one out.")
-    rows, where = [], f"{path}, line {reader.line_num + 1}"
+    _check_header(header, columns, path)
+    rows = []
+    where = f"{path}, line {reader.line_num + 1}"
     for cells in reader:
         if cells and len(cells) != len(header):
             raise UserError(
@@ -149,14 +166,32 @@ def read_csv_rows(
                 "text that holds a comma in double quotes, and leave no cell out."
             )
         if cells:
-            rows.append({**dict(zip(header, cells)), "where": where})
+            row = dict(zip(header, cells, strict=True))
+            row["where"] = where
+            rows.append(row)
         where = f"{path}, line {reader.line_num + 1}"
     return rows
 
 
+def _check_header(header: list[str], columns: tuple[str, ...], path: Path) -> None:
+    """Refuse the header of a CSV file that lacks a column or names one twice."""
+    missing = [name for name in columns if name not in header]
+    if missing:
+        present = ", ".join(filter(None, header)) or "none"
+        remedy = ""
+        if len(header) == 1 and ";" in header[0]:
+            remedy = ": save it with commas"
+        raise UserError(
+            f"{path} lacks the column {', '.join(missing)}; it has {present}{remedy}."
+        )
+    for name in header:
+        if name and header.count(name) > 1:
+            raise UserError(f"{path} has two columns {name!r}: leave one out.")
+
+
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """Read one JSON object a line, with its place under ``"where"``; refuse a line that is none."""
-    found = []
+    """Read one JSON object a line, with its place as ``where``; refuse other lines."""
+    records = []
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
@@ -164,14 +199,14 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
         value = parse_json(line, where)
         if not isinstance(value, dict):
             raise UserError(f"{where} is not a JSON object: write one object a line.")
-        found.append({**value, "where": where})
-    return found
+        records.append({**value, "where": where})
+    return records
 
 
-def parse_json(text: str, where: Path | str) -> Any:
+def parse_json(text: str, where: Path | str) -> Any:  # JSON holds values of any type
     """Return a JSON text as a value, or say where it is none."""
     try:
-        value = json.loads(text, object_pairs_hook=_object)
+        value = json.loads(text, object_pairs_hook=_object_without_conflicts)
         if "\\ud" in text.lower():  # half a character, which JSON can spell, is no text
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -185,17 +220,17 @@ def parse_json(text: str, where: Path | str) -> Any:
         ) from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, unless it says two things of one key."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _object_without_conflicts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, unless it gives two values to one key."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
         for key, value in pairs:
-            if value != found[key]:
+            if value != values[key]:
                 raise ValueError(f"it gives {key!r} twice")
-    return found
+    return values
 
 
-def parse_python_literal(cell: str) -> Any:
+def parse_python_literal(cell: str) -> Any:  # a literal has any type
     """Return what a cell says in Python's spelling of values; None where it is none."""
     try:
         return ast.literal_eval(cell)
@@ -208,106 +243,128 @@ def read_parquet_table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    data = read_bytes(data) if isinstance(data, Path) else data
-    options = {"page_checksum_verification": True}
+    if isinstance(data, Path):
+        data = read_bytes(data)
     broken = (OSError, ValueError, MemoryError, pa.ArrowException)
     with reraise_as_user_error(
         f"{where} cannot be read as a table", "write or fetch it anew", *broken
     ):
-        # A value is held once and may be named a billion times: counted before it is
-        # written out.
-        file = pq.ParquetFile(io.BytesIO(data), **options)
-        about, places = file.metadata, range(file.num_row_groups)
-        for (
-            place
-        ) in places:  # what is damaged is refused here; `column` below ends the process
-            next(file.iter_batches(1, row_groups=[place], use_threads=False), None)
-        groups = (about.row_group(place) for place in places)
-        columns = [
-            group.column(place)
-            for group in groups
-            for place in range(group.num_columns)
-        ]
-        if any(column.physical_type == "FIXED_LEN_BYTE_ARRAY" for column in columns):
-            raise UserError(f"{where} holds bytes, and should hold texts and numbers.")
-        size = 8 * sum(column.num_values for column in columns)
-        if size <= LARGEST_TABLE_IN_MEMORY:
-            texts = {
-                c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY"
-            }
-            short = pq.read_table(
-                io.BytesIO(data), read_dictionary=sorted(texts), **options
-            )
-            size = sum(map(_size, short.columns))
-        if size > LARGEST_TABLE_IN_MEMORY:
+        file = pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
+        # What is damaged is refused here; reading a chunk's metadata, below, would end
+        # the process.
+        for group in range(file.num_row_groups):
+            next(file.iter_batches(1, row_groups=[group], use_threads=False), None)
+        chunks = _column_chunks(file.metadata)
+        for chunk in chunks:
+            if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY":
+                raise UserError(
+                    f"{where} holds bytes, and should hold texts and numbers."
+                )
+        if _size_in_memory(data, chunks) > LARGEST_TABLE_IN_MEMORY:
             raise UserError(
                 f"{where} takes more than {LARGEST_TABLE_IN_MEMORY >> 30} GB of memory."
             )
-        return (
-            pq.read_table(io.BytesIO(data), **options)
-            .replace_schema_metadata()
-            .to_pandas()
-        )
+        table = pq.read_table(io.BytesIO(data), page_checksum_verification=True)
+        return table.replace_schema_metadata().to_pandas()
 
 
-def _size(column: Any) -> int:
+def _column_chunks(about: "pq.FileMetaData") -> "list[pq.ColumnChunkMetaData]":
+    """Return the metadata of each column in each row group of a Parquet file."""
+    chunks = []
+    for number in range(about.num_row_groups):
+        group = about.row_group(number)
+        chunks += [group.column(place) for place in range(group.num_columns)]
+    return chunks
+
+
+def _size_in_memory(data: bytes, chunks: "list[pq.ColumnChunkMetaData]") -> int:
+    """Return at most how many bytes the table of a Parquet file takes.
+
+    A file holds a text once and may name it a billion times: sizes are counted before
+    the texts are written out.
+    """
+    import pyarrow.parquet as pq
+
+    size = 8 * sum(chunk.num_values for chunk in chunks)
+    if size > LARGEST_TABLE_IN_MEMORY:
+        return size
+    text_columns = set()
+    for chunk in chunks:
+        if chunk.physical_type == "BYTE_ARRAY":
+            text_columns.add(chunk.path_in_schema)
+    encoded = pq.read_table(
+        io.BytesIO(data),
+        read_dictionary=sorted(text_columns),
+        page_checksum_verification=True,
+    )
+    return sum(_size_of_column(column) for column in encoded.columns)
+
+
+def _size_of_column(column: "pa.ChunkedArray") -> int:
     """Return at most how many bytes a column takes with its texts written out."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    total = column.nbytes
+    size = column.nbytes
     for chunk in column.chunks:
         while pa.types.is_list(chunk.type):
             chunk = chunk.flatten()
         if pa.types.is_dictionary(chunk.type) and len(chunk):
-            total += len(chunk) * (
-                pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
-            )
-    return total
+            longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
+            size += len(chunk) * longest
+    return size
 
 
 def read_zip_texts(path: Path, wanted: str) -> dict[str, str]:
-    """Return as texts the members of a zip archive whose names begin as a pattern says."""
-    found: dict[str, str] = {}
+    """Return as texts an archive's members whose names begin as a pattern says."""
+    texts: dict[str, str] = {}
     with (
         reraise_as_malformed_file(path),
         zipfile.ZipFile(io.BytesIO(read_bytes(path))) as archive,
     ):
-        infos = [info for info in archive.infolist() if re.match(wanted, info.filename)]
-        if len({info.filename for info in infos}) < len(infos):
+        members = [
+            info for info in archive.infolist() if re.match(wanted, info.filename)
+        ]
+        names = {info.filename for info in members}
+        if len(names) < len(members):
             raise UserError(f"{path} holds a file twice: write the archive anew.")
-        left = LARGEST_FILE
-        for info in infos:
-            data = bytearray()
-            stream = _member(archive, info)
-            while block := stream.read(
-                1 << 20
-            ):  # what the archive says of sizes may be false
-                data += block
-                if len(data) > left:
-                    raise UserError(
-                        f"{path} holds more than {LARGEST_FILE >> 20} MB: divide it."
-                    )
-            left -= len(data)
-            found[info.filename] = data.decode("utf-8")
-    return found
+        room = LARGEST_FILE
+        for info in members:
+            data = _read_at_most(room, _member_stream(archive, info), path)
+            room -= len(data)
+            texts[info.filename] = data.decode("utf-8")
+    return texts
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-    """Return the stream of one file of an archive, by pyarrow where it is packed by zstandard."""
+def _read_at_most(most: int, stream: IO[bytes], path: Path) -> bytearray:
+    """Read a member of an archive: what the archive says of its size may be false."""
+    data = bytearray()
+    while block := stream.read(BLOCK_SIZE):
+        data += block
+        if len(data) > most:
+            raise UserError(
+                f"{path} holds more than {LARGEST_FILE >> 20} MB: divide it."
+            )
+    return data
+
+
+def _member_stream(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """Return the stream of an archive's member, which zstandard may have packed."""
     if info.compress_type != ZSTANDARD_COMPRESSION:
         return archive.open(info)
     import pyarrow as pa
 
-    archive.fp.seek(
-        info.header_offset + 26
-    )  # of the local header: lengths of name and extra
-    archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
-    packed = archive.fp.read(info.compress_size)
+    file = archive.fp
+    assert file is not None  # the archive is open
+    file.seek(info.header_offset + NAME_LENGTH_OFFSET)
+    name_length, extra_length = struct.unpack("<HH", file.read(4))
+    file.seek(name_length + extra_length, io.SEEK_CUR)
+    packed = file.read(info.compress_size)
     return pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
 
 
 def check_keys(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
     """Refuse a record that lacks a key."""
-    if missing := [key for key in keys if key not in row]:
+    missing = [key for key in keys if key not in row]
+    if missing:
         raise UserError(f"{where} lacks {', '.join(missing)}.")

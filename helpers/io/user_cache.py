@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 CACHE_NAME = "what-language-models-know"
+BLOCK_SIZE = 2**20  # bytes that are read at a time
 
 
 def cache_folder(name: str) -> Path:
@@ -19,5 +20,6 @@ def checksum_of_files(paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as stream:
-            hashlib.file_digest(stream, lambda: digest)
+            while block := stream.read(BLOCK_SIZE):
+                digest.update(block)
     return digest.hexdigest()

@@ -21,21 +21,18 @@ __all__ = [
     "LESSONS",
     "QUESTION_SET_NAMES",
     "Benchmark",
+    "dataset_kind",
     "expected_class",
     "lesson_of_each_item",
     "load_benchmark",
-    "dataset_kind",
 ]
 
 QUESTION_SET_NAMES = dataset_names_of_kind("facts", "options")
-ALL_DATASET_NAMES = (
-    *catalogue.DATASET_NAMES,
-    "seen_qa",
-    *dataset_names_of_kind("options"),
-)  # of any chapter
+BENCHMARK_NAMES = dataset_names_of_kind("options")
+ALL_DATASET_NAMES = (*catalogue.DATASET_NAMES, "seen_qa", *BENCHMARK_NAMES)
 
 
-def load_benchmark(
+def load_benchmark(  # noqa: PLR0917 - chapters give all by position
     name: str | Path,
     n: int | None = None,
     seed: int = 0,
@@ -46,36 +43,33 @@ def load_benchmark(
 ) -> Benchmark:
     """Return a set of questions with options.
 
-    >>> found = load_benchmark("atlas", n=3, relations=["P36"])
-    >>> found.items["options"].str.len().tolist(), found.kinds
+    >>> bench = load_benchmark("atlas", n=3, relations=["P36"])
+    >>> bench.items["options"].str.len().tolist(), bench.kinds
     ([5, 5, 5], ('frames', 'order', 'demonstrations', 'options'))
     """
-    found = dataset_kind(name)
-    if found == "facts":
+    kind = dataset_kind(name)
+    if kind == "facts":
         return from_facts.benchmark_from_facts(
-            str(name), n, seed, n_options, relations, model, only
+            str(name), n, seed, n_options, relations=relations, model=model, only=only
         )
-    if found != "options":
+    if kind != "options":
         raise UserError(
             f"{name} holds facts without questions: name another set of questions."
         )
-    path = (
-        fetch_dataset(str(name))
-        if str(name) in dataset_names_of_kind("options")
-        else Path(name).expanduser()
-    )
-    benchmark, named = _published(path)
+    path = Path(name).expanduser()
+    if str(name) in BENCHMARK_NAMES:
+        path = fetch_dataset(str(name))
+    benchmark_name, paths = _published_files(path)
     with files.reraise_as_malformed_file(name):
-        read = (
-            benchmarks.read_benchmark(benchmark, named)
-            if named
-            else items.read_question_csv(path)
-        )
-    return read.sample(n, seed)
+        if benchmark_name:
+            benchmark = benchmarks.read_benchmark(benchmark_name, paths)
+        else:
+            benchmark = items.read_question_csv(path)
+    return benchmark.sample(n, seed)
 
 
 def dataset_kind(name: str | Path) -> str:
-    """Return what a data set holds: "facts" with questions, "pairs" without, or "options".
+    """Return what is in a data set: "facts" with questions, "pairs" or "options".
 
     >>> dataset_kind("atlas"), dataset_kind("nobel"), dataset_kind("fever")
     ('facts', 'pairs', 'options')
@@ -89,20 +83,23 @@ def dataset_kind(name: str | Path) -> str:
         raise catalogue.missing_dataset_error(
             name, ALL_DATASET_NAMES, "a folder or a CSV file"
         )
-    return (
-        "options"
-        if _published(path)[0] or path.suffix.casefold() == ".csv"
-        else "facts"
-    )
+    benchmark_name, _ = _published_files(path)
+    if benchmark_name or path.suffix.casefold() == ".csv":
+        return "options"
+    return "facts"
 
 
-def _published(path: Path) -> tuple[str, list[Path]]:
-    """Return the benchmark whose published names some files have, and these; none for your own."""
-    paths = sorted(path.iterdir()) if path.is_dir() else [path]
-    for name in dataset_names_of_kind("options"):
+def _published_files(path: Path) -> tuple[str, list[Path]]:
+    """Return the benchmark whose published names some files have, and these, if any."""
+    candidates = sorted(path.iterdir()) if path.is_dir() else [path]
+    for name in BENCHMARK_NAMES:
         patterns = SOURCES[name].patterns
-        if named := [
-            p for p in paths if any(fnmatch(p.name, pattern) for pattern in patterns)
-        ]:
-            return name, named
+        paths = [file for file in candidates if _matches(file.name, patterns)]
+        if paths:
+            return name, paths
     return "", []
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    """Tell whether a file's name matches one of some patterns."""
+    return any(fnmatch(name, pattern) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""The readers of six published benchmarks; how their studies ask them is in ``sources.toml``."""
+"""The readers of six published benchmarks; ``sources.toml`` says how to ask them."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,7 +9,6 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets.multiple_choice.items import (
-    ITEM_COLUMNS,
     Benchmark,
     item_table,
     split_cell_into_texts,
@@ -29,192 +28,274 @@ SENTENCE_COLUMNS = (
 )
 BEST_ANSWER_COLUMNS = ("Category", "Question", "Best Answer", "Incorrect Answers")
 ANSWER_COLUMNS = ("correct_index", "cop")  # columns of Med-HALT
-FEVER_LABELS, TRUE_FALSE_LABELS = ("SUPPORTS", "REFUTES"), ("True", "False")
+FEVER_LABELS = ("SUPPORTS", "REFUTES")
+TRUE_FALSE_LABELS = ("True", "False")
 
-BENCHMARKS_OF_SEVERAL_FILES = (
-    "factor",
-    "medhalt",
-    "truefalse",
-)  # whose files are asked together
+# Their files are asked together.
+BENCHMARKS_OF_SEVERAL_FILES = ("factor", "medhalt", "truefalse")
 
 Rows = list[dict[str, Any]]
+Items = Iterator[dict[str, Any]]
 
 
 def read_benchmark(name: str, paths: list[Path]) -> Benchmark:
-    """Read a benchmark from its files; a training set beside them is for demonstrations."""
+    """Read a benchmark; a training set beside its files is for demonstrations."""
     source = SOURCES[name]
-    train = [path for path in paths if path.name.startswith("train")][:1]
+    train = [path for path in paths if path.name.startswith("train")]
+    train = train[:1]
     asked = [path for path in paths if path not in train] or train
     if name not in BENCHMARKS_OF_SEVERAL_FILES:
-        asked = sorted(asked, key=lambda path: path.suffix != ".json")[:1]
-    items, many = _items(name, asked)
-    if name == "truthfulqa":  # QA_PRIMER of its study's code, Apache-2.0
-        shown = pd.read_csv(
-            DATA_FOLDER / "truthfulqa_primer.csv", keep_default_na=False
-        )
-        rows = enumerate(zip(shown["question"], shown["answer"]))
-        primer = [
-            _item(f"primer-{n}", "", asked, [said], 0) for n, (asked, said) in rows
-        ]
-        pool = pd.DataFrame(primer).drop(columns="where")
+        asked = _preferred_file(asked)
+    items, n_rows = _read_items(name, asked)
+    if name == "truthfulqa":
+        pool = _truthfulqa_primer()
+    elif source.n_shots and train:
+        train_items, _ = _read_items(name, train)
+        pool = train_items.assign(relation="")
     elif source.n_shots:
-        pool = (_items(name, train)[0] if train else items).assign(relation="")
+        pool = items.assign(relation="")
     else:
         pool = items.head(0)
-    about = source.about(checksum_of_files(sorted({*asked, *train}))) | {
-        "rows": str(many)
-    }
+    used = sorted({*asked, *train})
+    about = source.about(checksum_of_files(used))
+    about["rows"] = str(n_rows)
     return Benchmark(
-        items, pool, source.style, source.variations, source.n_shots, about
+        items=items,
+        pool=pool,
+        style=source.style,
+        kinds=source.variations,
+        n_shots=source.n_shots,
+        about=about,
     )
 
 
-def _items(name: str, paths: list[Path]) -> tuple[pd.DataFrame, int]:
+def _preferred_file(paths: list[Path]) -> list[Path]:
+    """Return a list of one file: the first that is JSON, or else the first."""
+    json_files = [path for path in paths if path.suffix == ".json"]
+    return (json_files or paths)[:1]
+
+
+def _truthfulqa_primer() -> pd.DataFrame:
+    """Return TruthfulQA's demonstrations: QA_PRIMER of its code (Apache-2.0)."""
+    primer = pd.read_csv(DATA_FOLDER / "truthfulqa_primer.csv", keep_default_na=False)
+    return pd.DataFrame(
+        {
+            "item": [f"primer-{number}" for number in range(len(primer))],
+            "relation": "",
+            "question": primer["question"],
+            "options": [[answer] for answer in primer["answer"]],
+            "answer": 0,
+        }
+    )
+
+
+def _read_items(name: str, paths: list[Path]) -> tuple[pd.DataFrame, int]:
     """Return the items of some files, and the number of rows in these."""
     columns, items_of = READERS[name, paths[0].suffix]
-    found = {path: files.read_records(path, columns) for path in paths}
-    items = (item for path, rows in found.items() for item in items_of(path, rows))
+    rows_of_path = {path: files.read_records(path, columns) for path in paths}
+    items: list[dict[str, Any]] = []
+    n_rows = 0
+    for path, rows in rows_of_path.items():
+        items.extend(items_of(path, rows))
+        n_rows += len(rows)
     where = paths[0].parent if len(paths) > 1 else paths[0]
-    return item_table(items, where), sum(map(len, found.values()))
+    return item_table(items, where), n_rows
 
 
-def _item(*values: Any, where: str = "", **more: Any) -> dict[str, Any]:
-    return dict(zip(ITEM_COLUMNS, values)) | more | {"where": where}
+def _item(
+    row: dict[str, Any],
+    name: str,
+    relation: str,
+    question: str,
+    options: list[str],
+    answer: int,
+) -> dict[str, Any]:
+    """Return the item of a row."""
+    return {
+        "item": name,
+        "relation": relation,
+        "question": question,
+        "options": options,
+        "answer": answer,
+        "where": row["where"],
+    }
 
 
-def _mc1(_: Path, rows: Rows) -> Iterator[dict]:
+def _mc1(_: Path, rows: Rows) -> Items:
     """Yield TruthfulQA's questions from ``mc_task.json`` (MC1)."""
-    for number, one in enumerate(rows):
-        marks = list(one["mc1_targets"].values())
-        options = [option.strip() for option in one["mc1_targets"]]
+    for number, row in enumerate(rows):
+        name = f"truthfulqa-{number:04d}"
+        targets = row["mc1_targets"]
+        marks = list(targets.values())
+        options = [option.strip() for option in targets]
         answer = marks.index(1) if marks.count(1) == 1 else -1
-        head = (f"truthfulqa-{number:04d}", "", one["question"].strip())
-        yield _item(*head, options, answer, where=one["where"])
+        question = row["question"].strip()
+        yield _item(row, name, "", question, options, answer)
 
 
-def _best_and_incorrect(_: Path, rows: Rows) -> Iterator[dict]:
-    """Take the best answer and all incorrect ones as options; empty parts are dropped."""
+def _best_and_incorrect(_: Path, rows: Rows) -> Items:
+    """Yield TruthfulQA's questions, with the best answer and all incorrect ones."""
     for number, row in enumerate(rows):
-        incorrect = [
-            part.strip() for part in row["Incorrect Answers"].split(";") if part.strip()
-        ]
-        options = [row["Best Answer"].strip(), *incorrect]
-        head = (f"truthfulqa-{number:04d}", row["Category"], row["Question"].strip())
-        yield _item(*head, options, 0, where=row["where"])
+        name = f"truthfulqa-{number:04d}"
+        category = row["Category"]
+        options = [row["Best Answer"].strip()]
+        for part in row["Incorrect Answers"].split(";"):
+            if part.strip():  # the cell may end in a semicolon
+                options.append(part.strip())
+        question = row["Question"].strip()
+        yield _item(row, name, category, question, options, 0)
 
 
-def _continued(path: Path, rows: Rows) -> Iterator[dict]:
-    """Yield FACTOR's texts: which of four sentences goes on with one; relations are the files."""
-    column = next((name for name in CONTEXT_COLUMNS if rows and name in rows[0]), None)
-    if rows and column is None:
-        raise UserError(
-            f"{path} lacks the text before the sentences: {' or '.join(CONTEXT_COLUMNS)}."
-        )
-    topic = path.name.partition("_factor")[0]
+def _continued(path: Path, rows: Rows) -> Items:
+    """Yield FACTOR's texts, each with four sentences to continue it."""
+    if not rows:
+        return
+    column = _context_column(path, rows[0])
+    topic = path.name.partition("_factor")[0]  # each file is a relation
     for number, row in enumerate(rows):
-        options = [row[name].strip() for name in SENTENCE_COLUMNS]
-        other = split_cell_into_texts(row.get("paraphrases") or "")
-        head = (f"{topic}-{number:04d}", topic, row[column].strip())
-        yield _item(*head, options, 0, paraphrases=other, where=row["where"])
+        name = f"{topic}-{number:04d}"
+        options = [row[column].strip() for column in SENTENCE_COLUMNS]
+        paraphrases = split_cell_into_texts(row.get("paraphrases") or "")
+        text = row[column].strip()
+        item = _item(row, name, topic, text, options, 0)
+        yield item | {"paraphrases": paraphrases}
 
 
-def _fake_questions(path: Path, rows: Rows) -> Iterator[dict]:
-    """Yield Med-HALT's questions; a fake one, without a column for it, asks for "I do not know"."""
+def _context_column(path: Path, row: dict[str, Any]) -> str:
+    """Return the name of the column of texts before the sentences."""
+    for name in CONTEXT_COLUMNS:
+        if name in row:
+            return name
+    raise UserError(
+        f"{path} lacks the text before the sentences: {' or '.join(CONTEXT_COLUMNS)}."
+    )
+
+
+def _fake_questions(path: Path, rows: Rows) -> Items:
+    """Yield Med-HALT's questions.
+
+    One in a file without a column for the answer is fake, and asks for "I do not know".
+    """
     for number, row in enumerate(rows):
-        told = files.parse_python_literal(row["options"])
-        if not isinstance(told, dict):
-            raise UserError(
-                f"{row['where']}: `options` must be a dict such as {{'0': 'Yes', '1': 'No'}}."
-            )
-        named = [(str(key), str(text).strip()) for key, text in told.items()]
-        numbered = sorted((int(key), text) for key, text in named if key.isdecimal())
-        options = [text for _, text in numbered if text]
-        column = next((name for name in ANSWER_COLUMNS if row.get(name)), None)
-        if column is None:
-            options, answer = options_with_unknown_last(options)
+        options = _numbered_options(row)
+        cell = _answer_cell(row)
+        if cell:
+            answer = int(cell) if cell.isdecimal() else -1
         else:
-            answer = int(row[column]) if row[column].isdecimal() else -1
-        if column is None and (answer < 0 or len(options) < 2):
-            continue  # nothing to choose, or no answer that the study would call right
-        head = (
-            f"{path.stem}-{number:04d}",
-            row.get("subject_name") or "",
-            row["question"].strip(),
+            options, answer = options_with_unknown_last(options)
+            if answer < 0 or len(options) < 2:
+                # Nothing to choose, or no answer that the study would call right.
+                continue
+        name = f"{path.stem}-{number:04d}"
+        topic = row.get("subject_name") or ""
+        question = row["question"].strip()
+        yield _item(row, name, topic, question, options, answer)
+
+
+def _answer_cell(row: dict[str, Any]) -> str:
+    """Return what a row of Med-HALT has for its answer; "" if it has nothing."""
+    for column in ANSWER_COLUMNS:
+        if row.get(column):
+            return row[column]
+    return ""
+
+
+def _numbered_options(row: dict[str, Any]) -> list[str]:
+    """Return Med-HALT's options in the order of their numbers, without empty ones."""
+    cell = files.parse_python_literal(row["options"])
+    if not isinstance(cell, dict):
+        raise UserError(
+            f"{row['where']}: `options` must be a dict such as "
+            "{'0': 'Yes', '1': 'No'}."
         )
-        yield _item(*head, options, answer, where=row["where"])
+    numbered = []
+    for key, value in cell.items():
+        number = str(key)
+        text = str(value).strip()
+        if number.isdecimal():
+            numbered.append((int(number), text))
+    return [text for _, text in sorted(numbered) if text]
 
 
 def options_with_unknown_last(options: list[str]) -> tuple[list[str], int]:
-    """Return the options with one "I do not know", at its last place, and that place or -1.
+    """Return options with one "I do not know", at its last place; that place, or -1.
 
     >>> options_with_unknown_last(["a", "I do not know.", "I Do Not Know"])
     (['a', 'I Do Not Know'], 1)
     """
-    letters = [re.sub(r"[^a-z ]", "", text.casefold()).strip() for text in options]
-    places = [n for n, text in enumerate(letters) if text == "i do not know"]
+    places = []
+    for place, text in enumerate(options):
+        letters = re.sub(r"[^a-z ]", "", text.casefold())
+        if letters.strip() == "i do not know":
+            places.append(place)
     if not places:
         return options, -1
-    kept = [text for n, text in enumerate(options) if n not in places[:-1]]
-    return kept, places[-1] - len(places) + 1
+    *earlier, last = places
+    distinct = [text for place, text in enumerate(options) if place not in earlier]
+    return distinct, last - len(earlier)
 
 
-def _five_options(_: Path, rows: Rows) -> Iterator[dict]:
+def _five_options(_: Path, rows: Rows) -> Items:
     """Yield CommonsenseQA's questions, in the original's form or the hub's."""
-    for number, one in enumerate(rows, 1):
-        nested = isinstance(one["question"], dict)  # the original; the hub's is flat
-        stem, about = ("stem", one["question"]) if nested else ("question", one)
-        files.check_keys(about, ("choices", stem), one["where"])
-        choices = about["choices"]
-        if nested:
-            choices = {
-                key: [choice[key] for choice in choices] for key in ("label", "text")
-            }
-        labels, key = choices["label"], one["answerKey"]
-        options = [text.strip() for text in choices["text"]]
+    for number, row in enumerate(rows, 1):
+        if isinstance(row["question"], dict):  # the original
+            nested = row["question"]
+            files.check_keys(nested, ("choices", "stem"), row["where"])
+            labels = [choice["label"] for choice in nested["choices"]]
+            texts = [choice["text"] for choice in nested["choices"]]
+            question = nested["stem"]
+        else:  # the hub's
+            files.check_keys(row, ("choices",), row["where"])
+            labels = row["choices"]["label"]
+            texts = row["choices"]["text"]
+            question = row["question"]
+        key = row["answerKey"]
         answer = labels.index(key) if key in labels else -1
-        name = str(one.get("id", f"commonsenseqa-{number:05d}"))
-        yield _item(name, "", about[stem].strip(), options, answer, where=one["where"])
+        options = [text.strip() for text in texts]
+        name = str(row.get("id", f"commonsenseqa-{number:05d}"))
+        yield _item(row, name, "", question.strip(), options, answer)
 
 
-def _supported_or_refuted(_: Path, rows: Rows) -> Iterator[dict]:
+def _supported_or_refuted(_: Path, rows: Rows) -> Items:
     """Yield FEVER's claims, but for those with "not enough info"."""
-    told = [one for one in rows if one["label"] in FEVER_LABELS]
-    for _number, claim, label, one in _judged(told, "claim"):
-        yield _item(
-            str(one["id"]),
-            "",
-            claim,
-            list(FEVER_LABELS),
-            FEVER_LABELS.index(label),
-            where=one["where"],
-        )
+    decided = [row for row in rows if row["label"] in FEVER_LABELS]
+    for _number, claim, label, row in _judged(decided, "claim"):
+        name = str(row["id"])
+        options = list(FEVER_LABELS)
+        answer = options.index(label)
+        yield _item(row, name, "", claim, options, answer)
 
 
-def _true_or_false(path: Path, rows: Rows) -> Iterator[dict]:
+def _true_or_false(path: Path, rows: Rows) -> Items:
     """Yield the statements of True-False; relations are its topics."""
     topic = path.name.partition("_true_false")[0]
+    answers = {"1": 0, "0": 1}
     for number, statement, label, row in _judged(rows, "statement"):
-        head = (f"{topic}-{number:05d}", topic, statement, list(TRUE_FALSE_LABELS))
-        yield _item(*head, {"1": 0, "0": 1}.get(label, -1), where=row["where"])
+        name = f"{topic}-{number:05d}"
+        options = list(TRUE_FALSE_LABELS)
+        answer = answers.get(label, -1)
+        yield _item(row, name, topic, statement, options, answer)
 
 
-def _judged(rows: Rows, key: str) -> Iterator[tuple[int, str, str, dict]]:
-    """Yield number, text, label and first row of each text, but for texts with both labels."""
-    first: dict[str, dict] = {}
+def _judged(rows: Rows, key: str) -> Iterator[tuple[int, str, str, dict[str, Any]]]:
+    """Yield number, text, label and first row of each text that has one label only."""
+    first: dict[str, dict[str, Any]] = {}
     labels: dict[str, set[str]] = {}
     for row in rows:
-        first.setdefault(row[key].strip(), row)
-        labels.setdefault(row[key].strip(), set()).add(row["label"].strip())
+        text = row[key].strip()
+        label = row["label"].strip()
+        first.setdefault(text, row)
+        labels.setdefault(text, set()).add(label)
     for number, (text, row) in enumerate(first.items()):
         if len(labels[text]) == 1:
-            yield number, text, *labels[text], row
+            (label,) = labels[text]
+            yield number, text, label, row
 
 
 # By benchmark and ending: the columns that a file must have, and what makes items of
 # its rows.
-READERS: dict[
-    tuple[str, str], tuple[tuple[str, ...], Callable[[Path, Rows], Iterator[dict]]]
-] = {
+Reader = Callable[[Path, Rows], Items]
+READERS: dict[tuple[str, str], tuple[tuple[str, ...], Reader]] = {
     ("truthfulqa", ".json"): (("question", "mc1_targets"), _mc1),
     ("truthfulqa", ".csv"): (BEST_ANSWER_COLUMNS, _best_and_incorrect),
     ("factor", ".csv"): (SENTENCE_COLUMNS, _continued),

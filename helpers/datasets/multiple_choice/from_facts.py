@@ -1,4 +1,4 @@
-"""Multiple choice from facts: the object among distractors, and what training put in its place.
+"""Multiple choice from facts: the object among distractors and what training put there.
 
 Of the atlas a quarter is stated wrongly, a quarter never read, the rest spread over
 exposures.
@@ -6,6 +6,7 @@ exposures.
 
 import zlib
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +20,14 @@ POOL_SIZE = 40  # demonstrations a relation, from which variations draw
 N_SHOTS = 6  # demonstrations a prompt
 # What a model read of a fact: how often it is stated, or that it is stated wrongly,
 # too.
-LESSONS = ("never read", "read 1–4 times", "read 8–32 times", "read 64+ times")
-LESSONS += ("stated both ways", "mostly stated wrongly")
+LESSONS = (
+    "never read",
+    "read 1–4 times",
+    "read 8–32 times",
+    "read 64+ times",
+    "stated both ways",
+    "mostly stated wrongly",
+)
 
 
 def benchmark_from_facts(
@@ -28,6 +35,7 @@ def benchmark_from_facts(
     n: int | None = None,
     seed: int = 0,
     n_options: int = 5,
+    *,
     relations: Sequence[str] | None = None,
     model: str = "",
     only: Collection[str] | None = None,
@@ -40,79 +48,86 @@ def benchmark_from_facts(
     if n is not None and n < 1:
         raise UserError(f"The number of items must be at least 1, not {n}.")
     facts = catalogue.load(name, relations, seed=seed)
-    alone = facts.loc[facts["distractors"].str.len() == 0, "fact"]
-    if len(alone):
+    n_wrong = facts["distractors"].str.len()
+    facts_alone = facts.loc[n_wrong == 0, "fact"]
+    if len(facts_alone):
         raise UserError(
-            f"Fact {alone.iloc[0]} has no wrong objects to choose from: add some."
+            f"Fact {facts_alone.iloc[0]} has no wrong objects to choose from: add some."
         )
     known = training_exposure_or_stand_in(model) if name == "atlas" else None
-    groups = (
-        pd.Series("", index=facts.index) if known is None else _groups(facts, known)
-    )
+    if known is None:
+        groups = pd.Series("", index=facts.index)
+        false_objects = pd.Series("", index=facts.index)
+    else:
+        groups = _groups(facts, known)
+        false_objects = facts["fact"].map(known["false_object"])
+        false_objects = false_objects.fillna("")
     if only is None:
         chosen = _spread(facts, groups, n, seed)
     else:
-        chosen = list(facts.index[facts["fact"].isin(only)])
-    false = "" if known is None else facts["fact"].map(known["false_object"]).fillna("")
-    facts = facts.assign(
-        false_object=false, question=catalogue.base_questions(name, facts)
-    )
-    rest = facts.drop(index=chosen)
-    rest = rest[rest["false_object"] == ""] if len(chosen) < len(facts) else facts
-    items = _items(facts.loc[sorted(chosen)], n_options, seed)
-    pool = _items(_pool(facts, rest, seed), n_options, seed)
+        is_wanted = facts["fact"].isin(only)
+        chosen = list(facts.index[is_wanted])
+    questions = catalogue.base_questions(name, facts)
+    facts = facts.assign(false_object=false_objects, question=questions)
+    if len(chosen) < len(facts):
+        rest = facts.drop(index=chosen)
+        rest = rest[rest["false_object"] == ""]
+    else:
+        rest = facts
+    asked = facts.loc[sorted(chosen)]
+    shown = _demonstrated_facts(facts, rest, seed)
+    items = _items(asked, n_options, seed)
+    pool = _items(shown, n_options, seed)
     notes = catalogue.notes_on_facts(name, relations)
-    fewest, most = items["options"].str.len().agg(["min", "max"])
+    sizes = items["options"].str.len()
+    fewest = sizes.min()
+    most = sizes.max()
     if fewest < n_options:
         number = str(most) if fewest == most else f"{fewest} to {most}"
         notes.append(
             f"Questions have {number} options, not {n_options}: facts list no more."
         )
     return Benchmark(
-        items,
-        pool,
-        "line",
-        VARIATION_KINDS,
-        N_SHOTS,
-        catalogue.source_record(name),
-        tuple(notes),
+        items=items,
+        pool=pool,
+        style="line",
+        kinds=VARIATION_KINDS,
+        n_shots=N_SHOTS,
+        about=catalogue.source_record(name),
+        notes=tuple(notes),
     )
 
 
 def training_exposure_or_stand_in(model: str) -> pd.DataFrame | None:
-    """Return what a bundled model read of each fact; for others, what the first bundled one did."""
-    names = [
-        model,
-        *sorted(
-            path.parent.name
-            for path in exposure.BUNDLED_MODELS_FOLDER.glob("*/exposures.csv")
-        ),
-    ]
-    found = (exposure.training_exposure(name) for name in names if name)
-    return next((table for table in found if table is not None), None)
+    """Return what a bundled model read of each fact; for others, what the first did."""
+    paths = exposure.BUNDLED_MODELS_FOLDER.glob("*/exposures.csv")
+    bundled = sorted(path.parent.name for path in paths)
+    for name in [model, *bundled]:
+        table = exposure.training_exposure(name)
+        if table is not None:
+            return table
+    return None
 
 
 def lesson_of_each_fact(known: pd.DataFrame) -> pd.Series:
     """Name what a model read of each fact."""
-    shown, false = known["exposures"], known["false_exposures"]
-    names = np.select(
-        [
-            false > shown,
-            (false > 0) & (false == shown),
-            shown == 0,
-            shown < 8,
-            shown < 64,
-        ],
-        [*LESSONS[:3:-1], *LESSONS[:3]],
-        LESSONS[3],
+    never_read, rarely, sometimes, often, both_ways, mostly_wrongly = LESSONS
+    true = known["exposures"]
+    false = known["false_exposures"]
+    is_as_often = (false > 0) & (false == true)
+    lessons = np.select(  # the first condition that holds decides
+        [false > true, is_as_often, true == 0, true < 8, true < 64],
+        [mostly_wrongly, both_ways, never_read, rarely, sometimes],
+        default=often,
     )
-    return pd.Series(names, index=known.index)
+    return pd.Series(lessons, index=known.index)
 
 
 def expected_class(lesson: pd.Series) -> pd.Series:
-    """Return the class that each lesson should lead to; "" where nothing firm can be said."""
-    due = ("randomness", "", "factuality", "factuality", "", "error")
-    return lesson.map(dict(zip(LESSONS, due, strict=True))).fillna("")
+    """Return the class that each lesson should lead to; "" where that is open."""
+    classes = ("randomness", "", "factuality", "factuality", "", "error")
+    class_of_lesson = dict(zip(LESSONS, classes, strict=True))
+    return lesson.map(class_of_lesson).fillna("")
 
 
 def lesson_of_each_item(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:
@@ -124,72 +139,88 @@ def lesson_of_each_item(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.S
 
 def _groups(facts: pd.DataFrame, known: pd.DataFrame) -> pd.Series:
     """Name the share of the sample that each fact may fill; "-" for none."""
-    told = known.reindex(facts["fact"]).set_index(facts.index)
-    false = told["false_exposures"] > 0
+    known = known.reindex(facts["fact"])
+    known.index = facts.index
+    is_false = known["false_exposures"] > 0
     # A fact that was not in the plan, or whose names met in other facts, tells nothing
     # certain.
-    unclear = told["exposures"].isna() | ~(told["plain"].eq(True) | false)
-    groups = told["exposures"].map("{:.0f}".format)
-    return groups.mask(false, "false").mask(unclear, "-")
+    is_planned = known["exposures"].notna()
+    is_clear = known["plain"].eq(True) | is_false
+    groups = known["exposures"].map("{:.0f}".format)
+    groups = groups.mask(is_false, "false")
+    return groups.where(is_planned & is_clear, "-")
 
 
 def _spread(
     facts: pd.DataFrame, groups: pd.Series, n: int | None, seed: int
 ) -> list[int]:
-    """Draw n facts: a quarter false, a quarter never read, the rest even over the levels."""
+    """Draw n facts: a quarter false, a quarter never read, the rest over the levels."""
     if n is None or n >= len(facts):
         return list(facts.index)
-    order = np.array([zlib.crc32(f"{seed} {fact}".encode()) for fact in facts["fact"]])
-    queues = {
-        group: list(rows.index[np.argsort(order[rows.index], kind="stable")])
-        for group, rows in facts.groupby(groups)
-    }
+    texts = [f"{seed} {fact}" for fact in facts["fact"]]
+    order = np.array([zlib.crc32(text.encode()) for text in texts])
+    queues = {}
+    for group, rows in facts.groupby(groups):
+        ranks = np.argsort(order[rows.index], kind="stable")
+        queues[group] = list(rows.index[ranks])
     spare = queues.pop("-", [])
-    chosen = queues.get("false", [])[: n // 4]
+    quarter = n // 4
+    chosen = queues.get("false", [])[:quarter]
     if queues.keys() - {"0", "false", ""}:
-        chosen += queues.get("0", [])[: n // 4]
-        queues = {
-            group: rows for group, rows in queues.items() if group not in ("0", "false")
-        }
+        never_read = queues.get("0", [])
+        chosen += never_read[:quarter]
+        queues.pop("0", None)
+        queues.pop("false", None)
     while len(chosen) < n and any(queues.values()):
         for group in sorted(queues, key=len):
             if queues[group] and len(chosen) < n:
                 chosen.append(queues[group].pop(0))
-    return (chosen + [place for place in spare if place not in chosen])[:n]
+    chosen += [place for place in spare if place not in chosen]
+    return chosen[:n]
 
 
-def _pool(facts: pd.DataFrame, rest: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Draw facts to demonstrate with: of each relation, or of all for a relation with too few."""
-    pool = (
-        rest.groupby("relation").sample(frac=1, random_state=seed)
-        if len(rest)
-        else rest
-    )
+def _demonstrated_facts(
+    facts: pd.DataFrame, rest: pd.DataFrame, seed: int
+) -> pd.DataFrame:
+    """Draw facts to demonstrate with: of each relation, or of all where one has few."""
+    pool = rest
+    if len(rest):
+        groups = rest.groupby("relation")
+        pool = groups.sample(frac=1, random_state=seed)
     pool = pool.groupby("relation", sort=False).head(POOL_SIZE)
     size = pool.groupby("relation")["fact"].transform("size")
-    pool = pool[
-        size >= N_SHOTS + (len(rest) == len(facts))
-    ]  # no item demonstrates itself
+    fewest = N_SHOTS
+    if len(rest) == len(facts):
+        fewest += 1  # no item demonstrates itself
+    pool = pool[size >= fewest]
     if set(pool["relation"]) == set(facts["relation"]):
         return pool
-    every = (
-        facts[facts["false_object"] == ""]
-        .sample(frac=1, random_state=seed)
-        .head(POOL_SIZE)
-    )
-    return pd.concat([pool, every.assign(relation="")])
+    true_facts = facts[facts["false_object"] == ""]
+    shuffled = true_facts.sample(frac=1, random_state=seed)
+    of_all = shuffled.head(POOL_SIZE).assign(relation="")
+    return pd.concat([pool, of_all])
 
 
 def _items(facts: pd.DataFrame, n_options: int, seed: int) -> pd.DataFrame:
+    """Return facts as items, their options in random order."""
     rows = []
     for fact in facts.to_dict("records"):
-        wrong = [fact["false_object"]] if fact["false_object"] else []
-        wrong += [text for text in fact["distractors"] if text not in wrong]
-        options = [fact["object"], *wrong[: n_options - 1]]
-        random = np.random.default_rng([seed, zlib.crc32(fact["fact"].encode())])
-        options = [options[place] for place in random.permutation(len(options))]
+        options = _options(fact, n_options, seed)
         answer = options.index(fact["object"])
-        rows.append(fact | {"item": fact["fact"], "options": options, "answer": answer})
-    return pd.DataFrame(
-        rows, columns=[*ITEM_COLUMNS, "subject", "object", "false_object"]
-    )
+        item = {"item": fact["fact"], "options": options, "answer": answer}
+        rows.append(fact | item)
+    columns = [*ITEM_COLUMNS, "subject", "object", "false_object"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _options(fact: dict[str, Any], n_options: int, seed: int) -> list[str]:
+    """Return the object and wrong objects, the one that training stated in any case."""
+    wrong = []
+    if fact["false_object"]:
+        wrong.append(fact["false_object"])
+    wrong += [text for text in fact["distractors"] if text not in wrong]
+    options = [fact["object"], *wrong[: n_options - 1]]
+    fact_number = zlib.crc32(fact["fact"].encode())
+    random = np.random.default_rng([seed, fact_number])
+    order = random.permutation(len(options))
+    return [options[place] for place in order]

@@ -22,6 +22,7 @@ from helpers.io.user_cache import checksum_of_files
 
 ITEM_COLUMNS = ("item", "relation", "question", "options", "answer")
 CSV_COLUMNS = ("question", "options", "answer")
+N_SHOTS = 6  # demonstrations before your own questions
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,9 @@ class Benchmark:
     ``question``, ``options`` (list of texts) and ``answer`` (number of the correct one,
     from 0), perhaps ``paraphrases``, or the facts' own columns. `pool` holds
     demonstrations in the same columns; one whose relation is not "" serves that alone.
-    `style` is one of `helpers.prompts.prompt_texts.QUESTION_STYLES`, `kinds` are the variations that
-    can be made, the study's own first, and `n_shots` its number of demonstrations.
-    `about` and `notes` are for a run's manifest and its reader.
+    `style` is one of `helpers.prompts.prompt_texts.QUESTION_STYLES`, `kinds` are the
+    variations that can be made, the study's own first, and `n_shots` its number of
+    demonstrations. `about` and `notes` are for a run's manifest and its reader.
     """
 
     items: pd.DataFrame
@@ -46,95 +47,125 @@ class Benchmark:
     notes: tuple[str, ...] = ()
 
     def sample(self, n: int | None, seed: int) -> "Benchmark":
-        """Return the benchmark with n items drawn at random, fewer among more; None keeps all."""
+        """Return the benchmark with n items drawn at random; None keeps all.
+
+        The items for a smaller n are among those for a larger one.
+        """
         if n is not None and n < 1:
             raise UserError(f"The number of items must be at least 1, not {n}.")
         if n is None or n >= len(self.items):
             return self
-        places = np.random.default_rng(seed).permutation(len(self.items))[:n]
-        return replace(
-            self, items=self.items.iloc[sorted(places)].reset_index(drop=True)
-        )
+        order = np.random.default_rng(seed).permutation(len(self.items))
+        items = self.items.iloc[sorted(order[:n])]
+        return replace(self, items=items.reset_index(drop=True))
 
 
 def item_table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
-    """Return items as a table, each checked: two options or more, and a correct one among them."""
+    """Return items as a table; refuse one without two options and a correct one."""
     rows = list(rows)
     if not rows:
         raise UserError(f"{where} holds no questions.")
     names = set()
     for row in rows:
-        name = row.get("where") or f"{where}: item {row['item']}"
-        if len(row["options"]) < 2:
-            raise UserError(
-                f"{name} has one option only; give two or more, or leave it out."
-            )
-        if not all(isinstance(text, str) and text.strip() for text in row["options"]):
-            raise UserError(f"{name} has an empty option; give each a text.")
-        if not 0 <= row["answer"] < len(row["options"]):
-            known = ", ".join(row["options"])
-            raise UserError(
-                f"{name} has no correct option; give as its answer one of {known}."
-            )
-        if not str(row["question"]).strip():
-            raise UserError(f"{name} has no question.")
+        place = row.get("where") or f"{where}: item {row['item']}"
+        _check_item(row, place)
         if row["item"] in names:
             raise UserError(
-                f"{name} repeats the item's name {row['item']}; give each its own."
+                f"{place} repeats the item's name {row['item']}; give each its own."
             )
         names.add(row["item"])
     return pd.DataFrame(rows).drop(columns="where", errors="ignore")
 
 
+def _check_item(row: Mapping[str, Any], place: str) -> None:
+    """Refuse an item that cannot be asked or has no correct option."""
+    options = row["options"]
+    if len(options) < 2:
+        raise UserError(
+            f"{place} has one option only; give two or more, or leave it out."
+        )
+    for option in options:
+        if not isinstance(option, str) or not option.strip():
+            raise UserError(f"{place} has an empty option; give each a text.")
+    if not 0 <= row["answer"] < len(options):
+        raise UserError(
+            f"{place} has no correct option; give as its answer one of "
+            f"{', '.join(options)}."
+        )
+    if not str(row["question"]).strip():
+        raise UserError(f"{place} has no question.")
+
+
 def read_question_csv(path: Path) -> Benchmark:
     """Read your own questions; demonstrations are the other questions of the file."""
-    items = item_table(
-        [_row(n, row) for n, row in enumerate(files.read_csv_rows(path, CSV_COLUMNS))],
-        path,
-    )
-    kinds = ("demonstrations", "order", "options")
-    if "paraphrases" in items and items["paraphrases"].map(len).min() > 0:
-        kinds = ("paraphrases", *kinds)
-    again = items["question"].duplicated()
-    notes = ()
-    if again.any():
-        first = items.loc[again, "question"].iloc[0]
+    records = files.read_csv_rows(path, CSV_COLUMNS)
+    rows = []
+    for number, record in enumerate(records):
+        rows.append(_item_of_row(number, record))
+    items = item_table(rows, path)
+    kinds: tuple[str, ...] = ("demonstrations", "order", "options")
+    if "paraphrases" in items:
+        n_paraphrases = items["paraphrases"].map(len)
+        if n_paraphrases.min() > 0:
+            kinds = ("paraphrases", *kinds)
+    is_repeated = items["question"].duplicated()
+    notes: tuple[str, ...] = ()
+    if is_repeated.any():
+        first = items.loc[is_repeated, "question"].iloc[0]
+        n_repeated = is_repeated.sum()
         notes = (
-            f'Questions that {path.name} repeats: {again.sum()}, such as "{first}".',
+            f'Questions that {path.name} repeats: {n_repeated}, such as "{first}".',
         )
-    about = record_of_own_files(path.stem, path, checksum_of_files([path]))
+    checksum = checksum_of_files([path])
     return Benchmark(
-        items, items.assign(relation=""), "question", kinds, 6, about, notes
+        items=items,
+        pool=items.assign(relation=""),
+        style="question",
+        kinds=kinds,
+        n_shots=N_SHOTS,
+        about=record_of_own_files(path.stem, path, checksum),
+        notes=notes,
     )
 
 
-def _row(number: int, row: dict[str, str]) -> dict:
+def _item_of_row(number: int, row: dict[str, str]) -> dict[str, Any]:
+    """Return the item in a row of a CSV file."""
     options = split_cell_into_texts(row["options"])
-    answer = row["answer"].strip()
-    plain = [text.casefold() for text in options]
-    if double := next(
-        (text for text in options if plain.count(text.casefold()) > 1), None
-    ):
-        raise UserError(
-            f"{row['where']} lists the option {double!r} twice, or in other case: list each once."
-        )
-    place = options.index(answer) if answer in options else -1
-    if place < 0 and answer.isdecimal() and int(answer) < len(options):
-        place = int(answer)
-    name, topic = row.get("item") or f"row-{number:04d}", row.get("relation") or ""
-    values = dict(
-        zip(ITEM_COLUMNS, (name, topic, row["question"].strip(), options, place))
-    )
+    folded = [text.casefold() for text in options]
+    for text in options:
+        if folded.count(text.casefold()) > 1:
+            raise UserError(
+                f"{row['where']} lists the option {text!r} twice, or in other case: "
+                "list each once."
+            )
+    item = {
+        "item": row.get("item") or f"row-{number:04d}",
+        "relation": row.get("relation") or "",
+        "question": row["question"].strip(),
+        "options": options,
+        "answer": _place_of_answer(row["answer"].strip(), options),
+    }
     if "paraphrases" in row:
-        values["paraphrases"] = split_cell_into_texts(row["paraphrases"] or "")
-    return values | {"where": row["where"]}
+        item["paraphrases"] = split_cell_into_texts(row["paraphrases"] or "")
+    item["where"] = row["where"]
+    return item
+
+
+def _place_of_answer(answer: str, options: list[str]) -> int:
+    """Return the place of an option, given as its text or its number; -1 for none."""
+    if answer in options:
+        return options.index(answer)
+    if answer.isdecimal() and int(answer) < len(options):
+        return int(answer)
+    return -1
 
 
 def split_cell_into_texts(cell: str) -> list[str]:
     """Take a cell apart: a JSON list, or texts parted by "|"."""
     if cell.lstrip().startswith("["):
-        with contextlib.suppress(
-            UserError
-        ):  # no list after all: a text that begins with a bracket
-            return [str(text).strip() for text in files.parse_json(cell, "the cell")]
-    return [part.strip() for part in cell.split("|") if part.strip()]
+        # What is no list after all is a text that begins with a bracket.
+        with contextlib.suppress(UserError):
+            texts = files.parse_json(cell, "the cell")
+            return [str(text).strip() for text in texts]
+    parts = [part.strip() for part in cell.split("|")]
+    return [part for part in parts if part]
