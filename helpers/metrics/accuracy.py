@@ -11,6 +11,8 @@ from helpers import check_columns
 from helpers.metrics.choices import likeliest_options
 from helpers.metrics.matching import MATCH_RULES, match_rule
 
+_FACT_COLUMNS = ["item", "relation"]
+
 
 def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     """Add ``right``: whether each greedy answer (``text``) is the ``object``, by a rule.
@@ -21,49 +23,48 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     """
     matches = match_rule(rule)
     check_columns(texts, ("text", "object"), "texts")
-    return texts.assign(
-        right=[matches(*pair) for pair in zip(texts["text"], texts["object"])]
-    )
+    pairs = zip(texts["text"], texts["object"], strict=True)
+    return texts.assign(right=[matches(text, gold) for text, gold in pairs])
 
 
 def accuracy_and_coverage_by_rule(
     texts: pd.DataFrame, aligned: pd.Series
 ) -> pd.DataFrame:
-    """Set accuracy (without the answer said) and coverage (after it) beside each other, by rule."""
-    rows = {}
+    """Tabulate accuracy (before the answer is said) and coverage (after it) by rule."""
     texts = texts[texts["context"].isin(["none", "right", "wrong"])]
+    rows = {}
     for rule in MATCH_RULES:
         marked = mark_texts(texts, rule)
-        told = marked["context"] == "right"
-        wide = marks_by_fact_and_prompt(marked[~told]).iloc[:, 2:].to_numpy()
-        counted = marked.loc[told, "right"] & marked.loc[told, "item"].map(aligned)
-        rows[rule] = (float(accuracy_over_prompts(wide)), float(counted.mean()))
+        after_answer = marked["context"] == "right"
+        wide = marks_by_fact_and_prompt(marked[~after_answer])
+        accuracy = accuracy_over_prompts(wide.drop(columns=_FACT_COLUMNS).to_numpy())
+        anchors = marked[after_answer]
+        counted = anchors["right"] & anchors["item"].map(aligned)
+        rows[rule] = (float(accuracy), float(counted.mean()))
     columns = ["accuracy", "coverage"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(
-        "rule"
-    )
+    by_rule = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return by_rule.rename_axis("rule")
 
 
 def mark_echoed_wrong_words(
     texts: pd.DataFrame, facts: pd.DataFrame, rule: str = "exact_match"
 ) -> pd.DataFrame:
-    """Keep the answers after a wrong word (``heard``), and mark those that are that very word."""
+    """Keep the answers after a wrong word (``heard``); mark those that are that word."""
     check_columns(texts, ("item", "context", "context_index", "text"), "texts")
     check_columns(facts, ("fact", "distractors"), "facts")
-    words = facts.set_index("fact")["distractors"]
-    after = texts[texts["context"] == "wrong"]
-    heard = [
-        words[fact][index] for fact, index in zip(after["item"], after["context_index"])
-    ]
-    marked = mark_texts(after.assign(object=heard), rule)
-    return after.assign(heard=heard, right=marked["right"])
+    wrong_words = facts.set_index("fact")["distractors"]
+    answers = texts[texts["context"] == "wrong"]
+    contexts = zip(answers["item"], answers["context_index"], strict=True)
+    heard = [wrong_words[fact][index] for fact, index in contexts]
+    marked = mark_texts(answers.assign(object=heard), rule)
+    return answers.assign(heard=heard, right=marked["right"])
 
 
 def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
-    """Reduce scored options to one row a prompt: is the likeliest, by summed logs, correct.
+    """Reduce scored options to one row a prompt: is the likeliest, by sums, correct.
 
     >>> answers = pd.DataFrame({"item": "a", "variant": "fc0+pos", "option": [0, 1],
-    ...                         "correct": [True, False], "logprobs": [[-1.0, -0.1], [-0.9]]})
+    ...     "correct": [True, False], "logprobs": [[-1.0, -0.1], [-0.9]]})
     >>> mark_choices(answers)[["option", "logprob", "right"]].values.tolist()
     [[1, -0.9, False]]
     """
@@ -76,7 +77,10 @@ def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy_by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
-    """Compute each prompt's accuracy, wrong contexts of a fact averaged first; higher is better."""
+    """Compute the accuracy of each prompt, in [0, 1]; higher is better.
+
+    Marks of one fact after several wrong contexts are averaged first.
+    """
     by = ["relation", "kind", "frame", "context"]
     check_columns(marked, ("item", "right", *by), "marks")
     facts = marked.groupby([*by, "item"], sort=True)["right"].mean()
@@ -86,19 +90,17 @@ def accuracy_by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
 def marks_by_fact_and_prompt(
     marked: pd.DataFrame, prompt: str = "variant"
 ) -> pd.DataFrame:
-    """Spread the marks to one row a fact and one column a prompt; several marks are averaged."""
+    """Spread marks to one row a fact and one column a prompt, averages of several."""
     check_columns(marked, ("item", "relation", "right", prompt), "marks")
     marked = marked.assign(right=marked["right"].astype(float))
-    keys = ["relation", "item"]
     wide = marked.pivot_table(
-        index=keys, columns=prompt, values="right", aggfunc="mean"
+        index=["relation", "item"], columns=prompt, values="right", aggfunc="mean"
     )
+    prompts = wide.columns
     if prompt == "context":
-        wide = wide.reindex(
-            columns=wide.columns.union(["none", "right", "unrelated", "wrong"])
-        )
-    wide = wide.rename_axis(columns=None).reset_index()
-    return wide[["item", "relation", *wide.columns[2:]]]
+        prompts = prompts.union(["none", "right", "unrelated", "wrong"])
+    wide = wide.reindex(columns=prompts).rename_axis(columns=None).reset_index()
+    return wide[[*_FACT_COLUMNS, *prompts]]
 
 
 def accuracy_over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
@@ -106,34 +108,43 @@ def accuracy_over_prompts(values: np.ndarray, how: str = "average") -> np.ndarra
 
     Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. By
     section 4.3 the prompts are the R x M combinations of a frame with a wrong word
-    before it (:func:`helpers.prompts.question_probes`, context ``wrong``); over the R + M
-    prompts of MONITOR the same reductions are other figures. Intervals of ``maximum``,
-    ``minimum`` and ``deviation`` want ``centred=True`` in
+    before it (:func:`helpers.prompts.question_probes`, context ``wrong``); over the
+    R + M prompts of MONITOR the same reductions are other figures. Intervals of
+    ``maximum``, ``minimum`` and ``deviation`` want ``centred=True`` in
     :func:`helpers.stats.bootstrap`.
 
-    >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])  # two facts, four prompts
-    >>> [float(accuracy_over_prompts(grid, how)) for how in ("average", "maximum", "minimum", "base")]
-    [0.5, 1.0, 0.0, 1.0]
-    >>> round(float(accuracy_over_prompts(grid, "deviation")), 6)  # root of (1/4 + 0 + 0 + 1/4) / 3
+    Two facts and four prompts:
+
+    >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])
+    >>> float(accuracy_over_prompts(grid)), float(accuracy_over_prompts(grid, "base"))
+    (0.5, 1.0)
+    >>> float(accuracy_over_prompts(grid, "maximum"))
+    1.0
+    >>> float(accuracy_over_prompts(grid, "minimum"))
+    0.0
+    >>> deviation = accuracy_over_prompts(grid, "deviation")
+    >>> round(float(deviation), 6)  # root of (1/4 + 0 + 0 + 1/4) / 3
     0.408248
     """
-    rates = prompt_accuracies(values)
-    reductions = {
-        "average": lambda: _mean(rates, -1),
-        "maximum": lambda: np.fmax.reduce(rates, axis=-1),
-        "minimum": lambda: np.fmin.reduce(rates, axis=-1),
-        "base": lambda: rates[..., 0],
-        "deviation": lambda: np.ma.filled(
-            np.ma.masked_invalid(rates).std(axis=-1, ddof=1), np.nan
-        ),
-    }
-    if how not in reductions:
-        raise ValueError(f'"{how}" is none of {", ".join(reductions)}')
-    return reductions[how]()
+    accuracies = prompt_accuracies(values)
+    if how == "average":
+        return _mean(accuracies, -1)
+    if how == "maximum":
+        return np.fmax.reduce(accuracies, axis=-1)
+    if how == "minimum":
+        return np.fmin.reduce(accuracies, axis=-1)
+    if how == "base":
+        return accuracies[..., 0]
+    if how == "deviation":
+        deviation = np.ma.masked_invalid(accuracies).std(axis=-1, ddof=1)
+        return np.ma.filled(deviation, np.nan)
+    raise ValueError(f'"{how}" is none of average, maximum, minimum, base, deviation')
 
 
 def held_out_prompt_gaps(values: np.ndarray) -> np.ndarray:
-    """Compare the best prompt with the worst on facts that did not choose them: one gap a fact.
+    """Compare the best prompt with the worst on facts that did not choose them.
+
+    One gap a fact, in [-1, 1].
 
     Every second fact chooses the two (the first in a tie), the others compare them, and
     vice versa.
@@ -145,15 +156,16 @@ def held_out_prompt_gaps(values: np.ndarray) -> np.ndarray:
     gaps = np.full(len(values), np.nan)
     even = np.arange(len(values)) % 2 == 0
     for half in (even, ~even):
-        rates = prompt_accuracies(values[~half])
-        if not np.isnan(rates).all():
-            best, worst = np.nanargmax(rates), np.nanargmin(rates)
+        accuracies = prompt_accuracies(values[~half])
+        if not np.isnan(accuracies).all():
+            best = np.nanargmax(accuracies)
+            worst = np.nanargmin(accuracies)
             gaps[half] = values[half, best] - values[half, worst]
     return gaps
 
 
 def prompt_accuracies(values: np.ndarray) -> np.ndarray:
-    """Compute the accuracy of each prompt over the facts that have it; higher is better."""
+    """Return the accuracy of each prompt over the facts that have it."""
     return _mean(np.asarray(values, dtype=float), -2)
 
 

@@ -11,7 +11,7 @@ from helpers import UserError, check_columns
 from helpers.metrics.accuracy import mark_texts
 
 ANCHOR_COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
-# Contexts of the paper's prompts, and with the control, in none of its numbers.
+# Contexts of the paper's prompts; and those with the control, in none of its numbers.
 PAPER = ("right", "none", "wrong")
 COMPARED = (*PAPER, "unrelated")
 
@@ -19,23 +19,27 @@ COMPARED = (*PAPER, "unrelated")
 def anchor_probabilities(
     answers: pd.DataFrame, column: str = "logprobs"
 ) -> pd.DataFrame:
-    """Keep the rows that MONITOR compares, with ``p``, the object's token probabilities."""
-    check_columns(
-        answers, ("item", "relation", "variant", "context", column), "answers"
-    )
-    table = answers[answers["context"].isin(COMPARED)]
-    logs = [np.asarray(values, dtype=float) for values in table[column]]
-    for item, values in zip(table["item"], logs):
-        if np.isnan(values).any() or (values > 1e-4).any():
+    """Keep the rows that MONITOR compares, with the object's token probabilities.
+
+    These are ``p``, arrays; ``probability`` is their mean.
+    """
+    needed = ("item", "relation", "variant", "context", column)
+    check_columns(answers, needed, "answers")
+    compared = answers[answers["context"].isin(COMPARED)]
+    probabilities = []
+    means = []
+    for item, logprobs in zip(compared["item"], compared[column], strict=True):
+        logs = np.asarray(logprobs, dtype=float)
+        if np.isnan(logs).any() or (logs > 1e-4).any():
             raise UserError(
-                f"An answer for fact {item} holds {values.max():.3g} in {column}; natural "
-                "log-probabilities are at most 0."
+                f"An answer for fact {item} holds {logs.max():.3g} in {column}; "
+                "natural log-probabilities are at most 0."
             )
-    # Rounding may put a log-probability just above 0.
-    table = table.assign(p=[np.exp(np.minimum(values, 0.0)) for values in logs])
-    return table.assign(
-        probability=[p.mean() if p.size else np.nan for p in table["p"]]
-    )
+        # Rounding may put a log-probability just above 0.
+        p = np.exp(np.minimum(logs, 0.0))
+        probabilities.append(p)
+        means.append(p.mean() if p.size else np.nan)
+    return compared.assign(p=probabilities, probability=means)
 
 
 def anchor_column(mode: str) -> str:
@@ -50,12 +54,15 @@ def anchor_column(mode: str) -> str:
 def known_facts(
     texts: pd.DataFrame, rule: str = "exact_match", counts: str = "base"
 ) -> pd.Series:
-    """Say of each fact whether its anchor is valid: answered after the answer, or ever."""
+    """Say of each fact whether its anchor is valid: it is answered rightly.
+
+    After the answer itself (``counts="base"``), or in any prompt of the paper
+    (``"any"``).
+    """
     contexts = {"base": ("right",), "any": PAPER}
     if counts not in contexts:
         raise ValueError(f'"{counts}" is none of {", ".join(contexts)}')
     check_columns(texts, ("item", "context", "text", "object"), "texts")
-    marked = mark_texts(texts[texts["context"].isin(contexts[counts])], rule)
-    return (
-        marked.groupby("item", sort=False)["right"].any().astype(bool).rename("known")
-    )
+    counted = texts[texts["context"].isin(contexts[counts])]
+    by_fact = mark_texts(counted, rule).groupby("item", sort=False)["right"]
+    return by_fact.any().astype(bool).rename("known")

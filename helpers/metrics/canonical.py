@@ -1,4 +1,4 @@
-"""One spelling for answers that mean the same: numbers in words, dates, accents, articles.
+"""One spelling for answers that mean the same: numbers, dates, accents, articles.
 
 Stricter matching stands in :mod:`helpers.metrics.matching`, whose normalisation is the
 first step here. Then: accents dropped ("São Tomé" is "sao tome"); thousands joined and
@@ -14,153 +14,204 @@ from collections.abc import Iterable
 from helpers.metrics.matching import normalise_text
 
 _UNITS = (
-    *(
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-    ),
-    *(
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-    ),
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
     "nineteen",
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-_VALUES = {word: value for value, word in enumerate(_UNITS)}
-_VALUES |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
-_IRREGULAR = {"first": 1, "second": 2, "third": 3, "fifth": 5, "eighth": 8, "ninth": 9}
-_IRREGULAR |= {"twelfth": 12} | {f"{word[:-1]}ieth": _VALUES[word] for word in _TENS}
-_ORDINALS = {f"{word}th": value for word, value in _VALUES.items()} | _IRREGULAR
+_UNIT_VALUES = {word: value for value, word in enumerate(_UNITS)}
+_TEN_VALUES = {word: 10 * value for value, word in enumerate(_TENS, 2)}
+_VALUES = _UNIT_VALUES | _TEN_VALUES
+_IRREGULAR_ORDINALS = {
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fifth": 5,
+    "eighth": 8,
+    "ninth": 9,
+    "twelfth": 12,
+}
+_ORDINALS = {f"{word}th": value for word, value in _VALUES.items()}
+_ORDINALS |= {f"{word[:-1]}ieth": value for word, value in _TEN_VALUES.items()}
+_ORDINALS |= _IRREGULAR_ORDINALS
+_ORDINAL_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 _MONTHS = (
-    *(
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-    ),
-    *("october", "november", "december"),
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 )
-_MONTH = {name: number for number, name in enumerate(_MONTHS, 1)}
-_MONTH |= {name[:3]: number for name, number in _MONTH.items()} | {"sept": 9}
-_NAMES = "|".join(sorted(_MONTH, key=len, reverse=True))
+_MONTH_NUMBERS = {name: number for number, name in enumerate(_MONTHS, 1)}
+_MONTH_NUMBERS |= {name[:3]: number for name, number in _MONTH_NUMBERS.items()}
+_MONTH_NUMBERS |= {"sept": 9}
+_MONTH_NAMES = "|".join(sorted(_MONTH_NUMBERS, key=len, reverse=True))
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _DATES = (
-    re.compile(rf"\b{_DAY} (?:of )?(?P<month>{_NAMES}) (?P<year>\d{{4}})\b"),
-    re.compile(rf"\b(?P<month>{_NAMES}) {_DAY} (?P<year>\d{{4}})\b"),
-    re.compile(rf"\b(?P<month>{_NAMES}) (?:of )?(?P<year>\d{{4}})\b"),
-    re.compile(rf"\b{_DAY} (?:of )?(?P<month>{_NAMES})\b"),
-    re.compile(rf"\b(?P<month>{_NAMES}) {_DAY}\b"),
+    re.compile(rf"\b{_DAY} (?:of )?(?P<month>{_MONTH_NAMES}) (?P<year>\d{{4}})\b"),
+    re.compile(rf"\b(?P<month>{_MONTH_NAMES}) {_DAY} (?P<year>\d{{4}})\b"),
+    re.compile(rf"\b(?P<month>{_MONTH_NAMES}) (?:of )?(?P<year>\d{{4}})\b"),
+    re.compile(rf"\b{_DAY} (?:of )?(?P<month>{_MONTH_NAMES})\b"),
+    re.compile(rf"\b(?P<month>{_MONTH_NAMES}) {_DAY}\b"),
 )
 
 
 def canonical_answer(text: str) -> str:
     """Return the one spelling of an answer; empty if only punctuation is left.
 
-    >>> canonical_answer("The  twenty-one!"), canonical_answer("On December 14, 1972"), canonical_answer("1,250.5 km")
-    ('21', 'on 1972-12-14', '1250 point 5 km')
-    >>> canonical_answer("14 December 1972") == canonical_answer("1972-12-14") == canonical_answer("Dec. 14th, 1972")
-    True
+    >>> canonical_answer("The  twenty-one!"), canonical_answer("1,250.5 km")
+    ('21', '1250 point 5 km')
+    >>> canonical_answer("On December 14, 1972"), canonical_answer("14 December 1972")
+    ('on 1972-12-14', '1972-12-14')
+    >>> canonical_answer("1972-12-14"), canonical_answer("Dec. 14th, 1972")
+    ('1972-12-14', '1972-12-14')
     """
     text = re.sub(r"(?<=\d)\.(?=\d)", " point ", text)
-    text = re.sub(r"\b(\d{4})-(\d{2})-(\d{2})\b", _iso, text)
-    apart = unicodedata.normalize("NFKD", text)
-    words = normalise_text(
-        "".join(c for c in apart if not unicodedata.combining(c))
-    ).split()
-    plain = " ".join(_figures(words))
+    text = re.sub(r"\b(\d{4})-(\d{2})-(\d{2})\b", _with_month_name, text)
+    text = normalise_text(_without_accents(text))
+    text = " ".join(_with_figures(text.split()))
     for pattern in _DATES:
-        plain = pattern.sub(_date, plain)
-    return re.sub(r"^(?:the|an?) (?=\S)", "", plain)
+        text = pattern.sub(_iso_date, text)
+    return re.sub(r"^(?:the|an?) (?=\S)", "", text)
 
 
 def same_answer(text: str, answers: Iterable[str]) -> bool:
-    """Say whether a response is one of the true answers or their aliases, in any spelling."""
-    said = canonical_answer(text)
-    return bool(said) and any(said == canonical_answer(answer) for answer in answers)
+    """Say whether a response is a true answer or an alias of one, in any spelling."""
+    response = canonical_answer(text)
+    if not response:
+        return False
+    return any(response == canonical_answer(answer) for answer in answers)
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
-    """Say whether a true answer or alias stands in the response; "not France" passes, too."""
-    said = f" {canonical_answer(text)} "
-    wanted = (canonical_answer(answer) for answer in answers)
-    return any(answer and f" {answer} " in said for answer in wanted)
+    """Say whether a true answer or alias stands in the response, even in "not France"."""
+    response = f" {canonical_answer(text)} "
+    for answer in answers:
+        wanted = canonical_answer(answer)
+        if wanted and f" {wanted} " in response:
+            return True
+    return False
 
 
-def _figures(words: list[str]) -> list[str]:
+def _without_accents(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+
+
+def _with_figures(words: list[str]) -> list[str]:
     """Write each run of number words as one number."""
-    found: list[str] = []
+    written: list[str] = []
     place = 0
     while place < len(words):
-        value, length, ordinal = _number(words[place:])
-        if length:
-            ending = {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
-            ending = "th" if value % 100 in (11, 12, 13) else ending
-            found.append(f"{value}{ending if ordinal else ''}")
-        else:
-            found.append(words[place])
-        place += max(1, length)
-    return found
+        value, length, is_ordinal = _leading_number(words[place:])
+        if length == 0:
+            written.append(words[place])
+            place += 1
+            continue
+        written.append(_ordinal(value) if is_ordinal else str(value))
+        place += length
+    return written
 
 
-def _number(words: list[str]) -> tuple[int, int, bool]:
-    """Return the number that words begin with, how many of them it takes, and if it is ordinal."""
-    total, part, last, length = 0, 0, 10**12, 0
+def _ordinal(value: int) -> str:
+    """Return 1st, 2nd, 3rd, 4th, but 11th, 12th, 13th."""
+    if value % 100 in (11, 12, 13):
+        return f"{value}th"
+    return f"{value}{_ORDINAL_ENDINGS.get(value % 10, 'th')}"
+
+
+def _leading_number(words: list[str]) -> tuple[int, int, bool]:
+    """Return the number words begin with, how many it takes, and if it is ordinal.
+
+    `total` holds what is closed by thousand, million or billion, `part` the rest.
+    `last` is the size of the last word (a unit counts as 19, the largest one): a word
+    may only follow a larger one.
+    """
+    total = 0
+    part = 0
+    last = 10**12
+    length = 0
     for place, word in enumerate(words):
-        if (
-            word == "and"
-            and last in (100, *_SCALES.values())
-            and place + 1 < len(words)
-        ):
+        if word == "and" and last in _SCALES.values() and place + 1 < len(words):
             continue
         value = _VALUES.get(word, _ORDINALS.get(word))
-        if value is not None and word not in _SCALES:
-            if last <= 19 or (last < 100 and (value > 9 or value == 0)):
+        if value is not None:
+            if not _may_follow(value, last):
                 break
-            part, last, length = part + value, value if value > 19 else 19, place + 1
+            part += value
+            last = value if value > 19 else 19
+            length = place + 1
             if word in _ORDINALS:
                 return total + part, length, True
         elif word in _SCALES and (length or place == 0):
-            scale = _SCALES[word]
-            part = max(part, 1) * scale
-            if scale > 100:
-                total, part = total + part, 0
-            last, length = scale, place + 1
-        elif place == 0 and word.isdecimal() and words[1:2] and words[1] in _SCALES:
-            part, last, length = int(word), 19, 1
+            last = _SCALES[word]
+            length = place + 1
+            part = max(part, 1) * last
+            if last > 100:
+                total += part
+                part = 0
+        elif place == 0 and _is_figure_with_scale(words):
+            part = int(word)
+            last = 19
+            length = 1
         else:
             break
     return total + part, length, False
 
 
-def _iso(match: re.Match) -> str:
+def _may_follow(value: int, last: int) -> bool:
+    """Say whether a word of this value goes on with a number after one of size `last`."""
+    if last <= 19:
+        return False
+    if last < 100:  # twenty-one, but not twenty zero or twenty ten
+        return 0 < value <= 9
+    return True
+
+
+def _is_figure_with_scale(words: list[str]) -> bool:
+    """Say whether the words begin as in "5 million"."""
+    return len(words) > 1 and words[0].isdecimal() and words[1] in _SCALES
+
+
+def _with_month_name(match: re.Match) -> str:
+    """Write an ISO date as day, month, year; what is no date stays."""
     year, month, day = (int(part) for part in match.groups())
     if 1 <= month <= 12 and 1 <= day <= 31:
         return f"{day} {_MONTHS[month - 1]} {year:04d}"
     return match.group()
 
 
-def _date(match: re.Match) -> str:
+def _iso_date(match: re.Match) -> str:
+    """Write a date as ISO does, of what there is of year and day."""
     parts = match.groupdict()
-    year, day = parts.get("year"), parts.get("day")
-    text = f"{year or '-'}-{_MONTH[parts['month']]:02d}"
-    return f"{text}-{int(day):02d}" if day else text
+    year = parts.get("year") or "-"
+    month = _MONTH_NUMBERS[parts["month"]]
+    day = parts.get("day")
+    if day:
+        return f"{year}-{month:02d}-{int(day):02d}"
+    return f"{year}-{month:02d}"

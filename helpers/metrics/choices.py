@@ -8,10 +8,23 @@ import pandas as pd
 from helpers import UserError, check_columns
 from helpers.metrics import multiplicity
 
+
+def _mean_logprob(logprobs: list[float], text: str) -> float:
+    return float(np.mean(logprobs))
+
+
+def _summed_logprob(logprobs: list[float], text: str) -> float:
+    return float(np.sum(logprobs))
+
+
+def _logprob_per_character(logprobs: list[float], text: str) -> float:
+    return float(np.sum(logprobs)) / len(text.strip())
+
+
 OPTION_SCORE_RULES: dict[str, Callable[[list[float], str], float]] = {
-    "mean": lambda logprobs, text: float(np.mean(logprobs)),
-    "sum": lambda logprobs, text: float(np.sum(logprobs)),
-    "per_character": lambda logprobs, text: float(np.sum(logprobs)) / len(text.strip()),
+    "mean": _mean_logprob,
+    "sum": _summed_logprob,
+    "per_character": _logprob_per_character,
 }
 
 
@@ -25,32 +38,33 @@ def chosen_options(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     >>> answers = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1],
     ...     "continuation": [" Rome", " New York"], "correct": [True, False],
     ...     "logprobs": [[-2.0], [-1.9, -0.3]]})
-    >>> [int(chosen_options(answers, rule)["option"][0]) for rule in ("mean", "sum", "per_character")]
+    >>> rules = ("mean", "sum", "per_character")
+    >>> [int(chosen_options(answers, rule)["option"][0]) for rule in rules]
     [1, 0, 1]
     """
-    check_columns(
-        answers,
-        ("item", "variant", "option", "continuation", "correct", "logprobs"),
-        "answers",
-    )
+    needed = ("item", "variant", "option", "continuation", "correct", "logprobs")
+    check_columns(answers, needed, "answers")
     score = option_score_rule(rule)
-    sizes = answers.groupby(["item", "variant"], sort=False)["correct"].agg(
-        ["size", "sum"]
-    )
-    for bad, what in (
-        (sizes["size"] < 2, "has one option only: give at least two"),
-        (sizes["sum"] != 1, "needs exactly one correct option"),
-    ):
-        if bad.any():
-            raise UserError(f"Item {bad.idxmax()[0]} {what}.")
-    scores = [score(*row) for row in zip(answers["logprobs"], answers["continuation"])]
-    means = [float(np.mean(values)) for values in answers["logprobs"]]
+    correct = answers.groupby(["item", "variant"], sort=False)["correct"]
+    single = correct.size() < 2
+    if single.any():
+        item, _ = single.idxmax()
+        raise UserError(f"Item {item} has one option only: give at least two.")
+    ill_keyed = correct.sum() != 1
+    if ill_keyed.any():
+        item, _ = ill_keyed.idxmax()
+        raise UserError(f"Item {item} needs exactly one correct option.")
+    options = zip(answers["logprobs"], answers["continuation"], strict=True)
+    scores = [score(logprobs, text) for logprobs, text in options]
+    means = [float(np.mean(logprobs)) for logprobs in answers["logprobs"]]
     chosen = likeliest_options(answers.assign(score=scores, logprob=means), "score")
     return chosen.assign(right=chosen["correct"].astype(bool))
 
 
 def likeliest_options(answers: pd.DataFrame, score: str) -> pd.DataFrame:
-    """Return the row of the best option under each prompt; in a tie a wrong one's, the lowest.
+    """Return the row of the best option under each prompt; in a tie a wrong one's.
+
+    Of several tied wrong options it is the first.
 
     >>> tied = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1], "p": 0.5})
     >>> likeliest_options(tied.assign(correct=[True, False]), "p")["option"].tolist()
@@ -64,20 +78,21 @@ def likeliest_options(answers: pd.DataFrame, score: str) -> pd.DataFrame:
 
 
 def option_score_rule(name: str) -> Callable[[list[float], str], float]:
-    """Return the rule of that name: log-probabilities and text to a score, higher is likelier."""
+    """Return a rule by name: log-probabilities and text to a score, higher is likelier."""
     if name not in OPTION_SCORE_RULES:
-        raise UserError(
-            f'An option is scored by {", ".join(OPTION_SCORE_RULES)}; "{name}" is none of them.'
-        )
+        rules = ", ".join(OPTION_SCORE_RULES)
+        raise UserError(f'An option is scored by {rules}; "{name}" is none of them.')
     return OPTION_SCORE_RULES[name]
 
 
 def choices_by_variation(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
-    """Spread choices to one row an item and one column a variation, the default prompt first."""
+    """Spread choices to one row an item and one column a variation, the default first."""
     check_columns(chosen, ("item", "variation", column), "choices")
+    # Unlike pivot_table, pivot refuses two choices of one item under one variation.
     wide = chosen.pivot(index="item", columns="variation", values=column)  # noqa: PD010
-    if wide.isna().any(axis=None):
-        item = wide.index[wide.isna().any(axis=1)][0]
+    lacking = wide.isna().any(axis=1)
+    if lacking.any():
+        item = lacking.idxmax()
         raise UserError(
             f"Item {item} lacks some of the variations: ask all items in all of them."
         )
@@ -92,43 +107,48 @@ def item_scores(
 ) -> pd.DataFrame:
     """Compute everything that multiplicity says of each item, for one kind of variation.
 
-    `chosen` is from :func:`chosen_options`, with ``answer``, the correct option. ``logprob`` is
-    the chosen option's mean token log-probability averaged over variations,
-    ``confidence`` the average of its exponential, which is 1 / perplexity.
+    `chosen` is from :func:`chosen_options`, with ``answer``, the correct option.
+    ``logprob`` is the chosen option's mean token log-probability averaged over
+    variations, ``confidence`` the average of its exponential, which is 1 / perplexity.
 
-    >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": [0, 1, 2], "answer": 0,
-    ...                        "option": [0, 0, 1], "logprob": [-0.1, -0.2, -0.3]})
-    >>> item_scores(chosen, tau=0.5)[["accuracy", "self_consistency", "class"]].round(3).values[0]
+    >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": [0, 1, 2],
+    ...     "answer": 0, "option": [0, 0, 1], "logprob": [-0.1, -0.2, -0.3]})
+    >>> scores = item_scores(chosen, tau=0.5)
+    >>> scores[["accuracy", "self_consistency", "class"]].round(3).values[0]
     array([0.667, 0.333, 'randomness'], dtype=object)
     """
     check_columns(chosen, ("relation", "answer"), "choices")
-    options, logprobs = (
-        choices_by_variation(chosen),
-        choices_by_variation(chosen, "logprob").to_numpy(dtype=float),
+    options = choices_by_variation(chosen)
+    logprobs = choices_by_variation(chosen, "logprob").to_numpy(dtype=float)
+    items = chosen.drop_duplicates("item").set_index("item").loc[options.index]
+    correct = items["answer"].to_numpy()
+    table = options.to_numpy()
+    right = table == correct[:, None]
+    ambiguous = multiplicity.is_ambiguous(table)
+    ambiguous_binary = multiplicity.is_binary_ambiguous(table, correct)
+    majority = multiplicity.majority_option(table)
+    scores = pd.DataFrame(
+        {
+            "item": options.index,
+            "relation": items["relation"].to_numpy(),
+            "default": right[:, 0].astype(float),
+            "accuracy": right.mean(axis=1),
+            "ambiguous": ambiguous.astype(float),
+            "ambiguous_binary": ambiguous_binary.astype(float),
+            "self_consistency": multiplicity.self_consistency(table, replacement),
+            "entropy": multiplicity.answer_entropy(table),
+            "majority": majority,
+            "majority_right": majority == correct,
+            "logprob": logprobs.mean(axis=1),
+            "confidence": np.exp(logprobs).mean(axis=1),
+        }
     )
-    about = chosen.drop_duplicates("item").set_index("item").loc[options.index]
-    correct, table = about["answer"].to_numpy(), options.to_numpy()
-    right, most = table == correct[:, None], multiplicity.majority_option(table)
-    found = pd.DataFrame(
-        {"item": options.index, "relation": about["relation"].to_numpy()}
-    )
-    found["default"] = right[:, 0].astype(float)
-    found["accuracy"] = right.mean(axis=1)
-    found["ambiguous"] = multiplicity.is_ambiguous(table).astype(float)
-    found["ambiguous_binary"] = multiplicity.is_binary_ambiguous(table, correct).astype(
-        float
-    )
-    found["self_consistency"] = multiplicity.self_consistency(table, replacement)
-    found["entropy"] = multiplicity.answer_entropy(table)
-    found["majority"], found["majority_right"] = most, most == correct
-    found["logprob"] = logprobs.mean(axis=1)
-    found["confidence"] = np.exp(logprobs).mean(axis=1)
-    found["class"] = multiplicity.taxonomy_classes(
+    scores["class"] = multiplicity.taxonomy_classes(
         table, correct, tau, replacement, correct_by
     )
     for name in multiplicity.CLASSES:
-        found[name] = (found["class"] == name).astype(float)
-    return found
+        scores[name] = (scores["class"] == name).astype(float)
+    return scores
 
 
 def scores_on_even_and_odd_prompts(
@@ -137,18 +157,19 @@ def scores_on_even_and_odd_prompts(
     replacement: bool = False,
     correct_by: str = "majority",
 ) -> pd.DataFrame:
-    """Score items on the even prompts, and their uncertainty on the odd ones, if there are four."""
+    """Score items on the even prompts, and their uncertainty on the odd ones.
+
+    No rows where there are fewer than four prompts.
+    """
     if chosen["variation"].nunique() < 4:
-        return item_scores(chosen, tau, replacement, correct_by).iloc[:0]
+        return item_scores(chosen, tau, replacement, correct_by).head(0)
     even = chosen["variation"] % 2 == 0
-    first, second = (
-        item_scores(part, tau, replacement, correct_by)
-        for part in (chosen[even], chosen[~even])
-    )
-    other = second.set_index("item").loc[
-        first["item"], ["entropy", "logprob", "confidence"]
-    ]
-    return first.assign(**{name: other[name].to_numpy() for name in other})
+    scores = item_scores(chosen[even], tau, replacement, correct_by)
+    on_odd = item_scores(chosen[~even], tau, replacement, correct_by)
+    on_odd = on_odd.set_index("item").loc[scores["item"]]
+    for name in ("entropy", "logprob", "confidence"):
+        scores[name] = on_odd[name].to_numpy()
+    return scores
 
 
 def multiplicity_cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
@@ -158,8 +179,8 @@ def multiplicity_cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.
     in the paper's Table 2, or the majority's, where a tie is wrong.
     """
     column = multiplicity.CORRECT_BY_COLUMNS[multiplicity.check_correct_by(correct_by)]
-    steady = np.where(scores["class"] == "randomness", "sensitive", "agnostic")
-    right = np.where(scores[column].astype(bool), "correct", "wrong")
-    return pd.Series(
-        [f"{a} {b}" for a, b in zip(steady, right)], index=scores.index, dtype=object
-    )
+    sensitivity = np.where(scores["class"] == "randomness", "sensitive", "agnostic")
+    correctness = np.where(scores[column].astype(bool), "correct", "wrong")
+    pairs = zip(sensitivity, correctness, strict=True)
+    cells = [f"{sensitive} {right}" for sensitive, right in pairs]
+    return pd.Series(cells, index=scores.index, dtype=object)

@@ -38,9 +38,8 @@ from helpers.stats.resampling import (
 )
 from helpers.stats.results import Correlation, Difference, Interval, interval_caption
 
-INTERVALS_VERSION = (
-    "4"  # of the intervals: raise it where the same facts and seed give other bounds
-)
+# Raised where the same facts and seed give other bounds.
+INTERVALS_VERSION = "4"
 
 __all__ = [
     "FEWEST_MODELS",
@@ -51,24 +50,24 @@ __all__ = [
     "Interval",
     "RankTest",
     "Statistic",
-    "group_averages",
     "bootstrap",
     "bootstrap_over_groups",
-    "interval_bounds",
+    "bootstrap_replicates",
     "correlation",
+    "correlation_over_models",
+    "correlations_without_each_group",
     "estimate_with_interval",
     "fisher_interval",
+    "group_averages",
     "holm_adjusted_p_values",
+    "interval_bounds",
+    "interval_caption",
     "intervals_by_group",
     "mean",
-    "interval_caption",
-    "correlation_over_models",
     "paired_difference",
     "partial_spearman_correlation",
     "pearson_correlation",
     "rank_correlation_test",
-    "bootstrap_replicates",
     "spearman_correlation",
     "wilson_interval",
-    "correlations_without_each_group",
 ]

@@ -1,4 +1,4 @@
-"""How far several verdicts on the same facts agree, and what a verdict tells of the truth."""
+"""How far verdicts on the same facts agree, and what a verdict tells of the truth."""
 
 import warnings
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from helpers import stats
 
 
 def cohen_kappa(values: np.ndarray) -> np.ndarray:
-    """Compute Cohen's kappa (1960) of two verdicts: agreement beyond that by their rates alone.
+    """Compute Cohen's kappa (1960): agreement of two verdicts beyond chance.
 
     (p_o - p_e) / (1 - p_e); a statistic for :func:`helpers.stats.bootstrap` of 0 and 1,
     shape (..., n, 2). Not a number where both say the same of all facts.
@@ -19,10 +19,13 @@ def cohen_kappa(values: np.ndarray) -> np.ndarray:
     >>> float(cohen_kappa(np.array([[1, 1], [1, 0], [0, 0], [0, 0]])))
     0.5
     """
-    first, second = (np.asarray(values)[..., i] > 0 for i in (0, 1))
+    verdicts = np.asarray(values) > 0
+    first = verdicts[..., 0]
+    second = verdicts[..., 1]
     observed = (first == second).mean(axis=-1)
-    one, two = first.mean(axis=-1), second.mean(axis=-1)
-    expected = one * two + (1 - one) * (1 - two)
+    rate = first.mean(axis=-1)
+    rate_of_second = second.mean(axis=-1)
+    expected = rate * rate_of_second + (1 - rate) * (1 - rate_of_second)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
 
@@ -35,18 +38,22 @@ def mutual_information(values: np.ndarray) -> np.ndarray:
     even truth without fail, about 0 if it tells nothing, exactly 0 if verdict or truth
     is the same for all.
     """
-    verdict, truth = (np.asarray(values)[..., i] > 0 for i in (0, 1))
-    n, total = verdict.shape[-1], np.zeros(verdict.shape[:-1])
-    for said in (verdict, ~verdict):
-        for true in (truth, ~truth):
-            both = (said & true).mean(axis=-1)
-            alone = said.mean(axis=-1) * true.mean(axis=-1)
-            ratio = np.divide(both, alone, out=np.ones_like(both), where=both > 0)
-            total = total + both * np.log2(ratio)
-    varied = np.ones_like(total, dtype=bool)
-    for marks in (verdict, truth):
-        varied &= marks.any(axis=-1) & ~marks.all(axis=-1)
-    return np.where(varied, total - 1 / (2 * n * np.log(2)), 0.0)
+    marks = np.asarray(values) > 0
+    verdict = marks[..., 0]
+    truth = marks[..., 1]
+    n = verdict.shape[-1]
+    bits = np.zeros(verdict.shape[:-1])
+    for row in (verdict, ~verdict):
+        for column in (truth, ~truth):
+            joint = (row & column).mean(axis=-1)
+            independent = row.mean(axis=-1) * column.mean(axis=-1)
+            ones = np.ones_like(joint)
+            ratio = np.divide(joint, independent, out=ones, where=joint > 0)
+            bits = bits + joint * np.log2(ratio)
+    verdict_varies = verdict.any(axis=-1) & ~verdict.all(axis=-1)
+    truth_varies = truth.any(axis=-1) & ~truth.all(axis=-1)
+    bias = 1 / (2 * n * np.log(2))
+    return np.where(verdict_varies & truth_varies, bits - bias, 0.0)
 
 
 def pairwise_agreement(
@@ -56,24 +63,29 @@ def pairwise_agreement(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure how far every two methods agree, on average over models: a row for two methods."""
+    """Measure how far every two methods agree, on average over models.
+
+    `wide` has a column for each model and method; the result a row for two methods.
+    """
     methods = list(dict.fromkeys(method for _, method in wide.columns))
     models = list(dict.fromkeys(model for model, _ in wide.columns))
+    layers = strata.loc[wide.index].to_numpy()
+
+    def mean_over_models(values: np.ndarray) -> np.ndarray:
+        """Return the mean of the measure over pairs of columns, one pair a model."""
+        columns = range(0, 2 * len(models), 2)
+        of_models = [measure(values[..., left : left + 2]) for left in columns]
+        with warnings.catch_warnings():
+            # Where no model gives a number, the mean is not a number.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return np.nanmean(of_models, axis=0)
+
     rows = []
     for first, second in combinations(methods, 2):
         pairs = [wide[[(model, first), (model, second)]].to_numpy() for model in models]
-
-        def figure(values: np.ndarray) -> np.ndarray:
-            each = [measure(values[..., 2 * i : 2 * i + 2]) for i in range(len(models))]
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", RuntimeWarning
-                )  # no model gives a number
-                return np.nanmean(each, axis=0)
-
-        layers = strata.loc[wide.index].to_numpy()
-        found = stats.bootstrap(np.hstack(pairs), figure, layers, n_resamples, seed)
-        rows.append((first, second, *found))
-    return pd.DataFrame(
-        rows, columns=["first", "second", "estimate", "low", "high", "n"]
-    )
+        interval = stats.bootstrap(
+            np.hstack(pairs), mean_over_models, layers, n_resamples, seed
+        )
+        rows.append((first, second, *interval))
+    columns = ["first", "second", "estimate", "low", "high", "n"]
+    return pd.DataFrame(rows, columns=columns)

@@ -20,7 +20,7 @@ from helpers.stats.results import Interval
 
 
 class DoseResponseSlope(NamedTuple):
-    """Log odds a doubling with its interval, two-sided p-value, facts and relations that tell."""
+    """Log odds a doubling, interval, two-sided p; facts and relations that vary."""
 
     estimate: float
     low: float
@@ -41,53 +41,66 @@ def log_dose(exposures: npt.ArrayLike) -> np.ndarray:
 def dose_response_slope(
     known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike
 ) -> DoseResponseSlope:
-    r"""Estimate how much the log odds of being known rise with every doubling of exposure.
+    r"""Estimate how the log odds of being known rise with each doubling of exposure.
 
-    .. math:: \operatorname{logit} P(\mathrm{known}_c) = \alpha_{r(c)} + \beta \log_2(1 + e_c)
+    .. math:: \operatorname{logit} P(\mathrm{known}_c)
+              = \alpha_{r(c)} + \beta \log_2(1 + e_c)
 
     Conditional logit (Chamberlain 1980), since effects of relations estimated from a
     handful of facts each would bias the slope upwards. Errors are clustered by relation
     (sandwich, factor G / (G - 1), Student's t with G - 1 degrees).
 
-    >>> found = dose_response_slope([0, 1, 0, 1, 0, 1, 1, 0], [0, 1] * 4, list("aabbccdd"))
-    >>> round(found.estimate, 3), found.n, found.relations  # three pairs to one: log(3 / 1)
+    >>> known = [0, 1, 0, 1, 0, 1, 1, 0]  # three pairs to one: log(3 / 1)
+    >>> slope = dose_response_slope(known, [0, 1] * 4, list("aabbccdd"))
+    >>> round(slope.estimate, 3), slope.n, slope.relations
     (1.099, 8, 4)
     """
     table = pd.DataFrame({"known": known, "relation": relation})
-    if not len(table) == np.size(exposures):
+    if len(table) != np.size(exposures):
         raise UserError(
             f"{len(table)} verdicts need as many exposures, not {np.size(exposures)}."
         )
     table["dose"] = log_dose(exposures)
-    groups = table.groupby("relation")
-    varies = (groups["known"].transform("nunique") > 1) & (
-        groups["dose"].transform("nunique") > 1
-    )
-    table = table[varies].sort_values("relation", kind="stable")
-    n, count, nothing = len(table), table["relation"].nunique(), float("nan")
-    if not count:
-        return DoseResponseSlope(nothing, nothing, nothing, nothing, n, count)
-    if sign := _parted(table):
-        return DoseResponseSlope(
-            sign * float("inf"), nothing, nothing, nothing, n, count
-        )
-    names = table["relation"].to_numpy()
+    by_relation = table.groupby("relation")
+    known_varies = by_relation["known"].transform("nunique") > 1
+    dose_varies = by_relation["dose"].transform("nunique") > 1
+    table = table[known_varies & dose_varies]
+    table = table.sort_values("relation", kind="stable")
+    n = len(table)
+    n_relations = table["relation"].nunique()
+    undefined = DoseResponseSlope(np.nan, np.nan, np.nan, np.nan, n, n_relations)
+    if n_relations == 0:
+        return undefined
+    direction = _direction_of_separation(table)
+    if direction:
+        return undefined._replace(estimate=direction * np.inf)
     model = ConditionalLogit(
-        table["known"].to_numpy(int), table[["dose"]].to_numpy(), groups=names
+        table["known"].to_numpy(int),
+        table[["dose"]].to_numpy(),
+        groups=table["relation"].to_numpy(),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = model.fit(method="bfgs", disp=0)
     estimate = float(fit.params[0])
-    if count < 3:
-        return DoseResponseSlope(estimate, nothing, nothing, nothing, n, count)
-    scores = np.array([float(model.score_grp(g, fit.params)[0]) for g in range(count)])
+    if n_relations < 3:
+        return undefined._replace(estimate=estimate)
+    scores = [
+        float(model.score_grp(group, fit.params)[0]) for group in range(n_relations)
+    ]
+    meat = n_relations / (n_relations - 1) * (np.array(scores) ** 2).sum()
     bread = float(np.asarray(fit.cov_params()).item())
-    error = np.sqrt(count / (count - 1) * (scores**2).sum()) * bread
-    t = scipy.stats.t(count - 1)
+    error = np.sqrt(meat) * bread
+    t = scipy.stats.t(n_relations - 1)
     reach = t.ppf((1 + CONFIDENCE_LEVEL) / 2) * error
-    p = float(2 * t.sf(abs(estimate) / error))
-    return DoseResponseSlope(estimate, estimate - reach, estimate + reach, p, n, count)
+    return DoseResponseSlope(
+        estimate=estimate,
+        low=estimate - reach,
+        high=estimate + reach,
+        p=float(2 * t.sf(abs(estimate) / error)),
+        n=n,
+        relations=n_relations,
+    )
 
 
 def exposures_of_half_known(
@@ -95,43 +108,58 @@ def exposures_of_half_known(
 ) -> Interval:
     r"""Estimate after how many exposures half of the facts are known.
 
-    With the logistic curve :math:`a + b \log_2(1 + e)` these are :math:`2^{-a/b} - 1`; the interval
-    is by the delta method on the scale of doses, with errors clustered by relation.
+    With the logistic curve :math:`a + b \log_2(1 + e)` these are
+    :math:`2^{-a/b} - 1`; the interval is by the delta method on the scale of doses,
+    with errors clustered by relation.
 
-    >>> known = [0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1]  # a quarter, a half, three quarters
-    >>> found = exposures_of_half_known(known, [0] * 4 + [1] * 4 + [3] * 4, list("abcd") * 3)
-    >>> round(found.estimate, 3), found.n
+    >>> known = [0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1]  # 1/4, 1/2 and 3/4
+    >>> exposures = [0] * 4 + [1] * 4 + [3] * 4
+    >>> half = exposures_of_half_known(known, exposures, list("abcd") * 3)
+    >>> round(half.estimate, 3), half.n
     (1.0, 12)
     """
-    known, doses = np.asarray(known, dtype=float), log_dose(exposures)
+    known = np.asarray(known, dtype=float)
+    doses = log_dose(exposures)
     labels = pd.factorize(np.asarray(relation))[0]
     if not known.size == doses.size == labels.size:
         raise UserError(
             f"{known.size} verdicts need as many exposures, not {doses.size}."
         )
-    nothing = Interval(*[float("nan")] * 3, known.size)
+    undefined = Interval(np.nan, np.nan, np.nan, known.size)
+    if np.ptp(known) == 0 or np.ptp(doses) == 0:
+        return undefined
     table = pd.DataFrame({"known": known, "dose": doses, "relation": 0})
-    if np.ptp(known) == 0 or np.ptp(doses) == 0 or _parted(table) or labels.max() < 2:
-        return nothing
+    if _direction_of_separation(table) or labels.max() < 2:
+        return undefined
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PerfectSeparationWarning)
-        clustered = {"cov_type": "cluster", "cov_kwds": {"groups": labels}}
-        fit = sm.Logit(known, sm.add_constant(doses)).fit(disp=0, **clustered)
+        model = sm.Logit(known, sm.add_constant(doses))
+        fit = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": labels})
     a, b = fit.params
     if b <= 0:
-        return nothing
-    middle, gradient = -a / b, np.array([-1 / b, a / b**2])
+        return undefined
+    middle = -a / b
+    gradient = np.array([-1 / b, a / b**2])
     error = np.sqrt(gradient @ fit.cov_params() @ gradient)
-    reach = scipy.stats.t(labels.max()).ppf((1 + CONFIDENCE_LEVEL) / 2) * error
-    ends = np.array([middle, middle - reach, middle + reach])
-    with np.errstate(over="ignore"):  # a curve that hardly rises: the bound is infinite
-        return Interval(*map(float, np.maximum(0, 2**ends - 1)), known.size)
+    t = scipy.stats.t(labels.max())
+    reach = t.ppf((1 + CONFIDENCE_LEVEL) / 2) * error
+    log_doses = np.array([middle, middle - reach, middle + reach])
+    # Of a curve that hardly rises the upper bound is infinite.
+    with np.errstate(over="ignore"):
+        estimate, low, high = np.maximum(0, 2**log_doses - 1)
+    return Interval(float(estimate), float(low), float(high), known.size)
 
 
-def _parted(table: pd.DataFrame) -> int:
-    """Say whether doses part known from unknown facts in every relation: 1 up, -1 down, else 0."""
-    ends = table.pivot_table("dose", "relation", "known", aggfunc=["min", "max"])
-    lows, highs = ends["min"].to_numpy(), ends["max"].to_numpy()
-    if (highs[:, 0] <= lows[:, 1]).all():
+def _direction_of_separation(table: pd.DataFrame) -> int:
+    """Return 1 if in every relation doses of known facts are above all others, or -1.
+
+    -1 is below all others, and 0 neither; equal doses at the border count as separate.
+    """
+    doses = table.pivot_table("dose", "relation", "known", aggfunc=["min", "max"])
+    lowest = doses["min"].to_numpy()
+    highest = doses["max"].to_numpy()
+    if (highest[:, 0] <= lowest[:, 1]).all():
         return 1
-    return -1 if (highs[:, 1] <= lows[:, 0]).all() else 0
+    if (highest[:, 1] <= lowest[:, 0]).all():
+        return -1
+    return 0

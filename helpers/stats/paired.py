@@ -7,8 +7,9 @@ import numpy.typing as npt
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from helpers import UserError
-from helpers.stats import resampling
 from helpers.stats.resampling import (
+    CONFIDENCE_LEVEL,
+    FEWEST_FACTS_TO_DECIDE,
     Statistic,
     as_matrix,
     binary_outcomes,
@@ -55,52 +56,67 @@ def paired_difference(
 
     Examples
     --------
-    >>> found = paired_difference([1, 1, 1, 0], [0, 0, 1, 0], n_resamples=99)
-    >>> found.estimate, found.n
+    >>> difference = paired_difference([1, 1, 1, 0], [0, 0, 1, 0], n_resamples=99)
+    >>> difference.estimate, difference.n
     (0.5, 4)
     """
-    first, second = as_matrix(first), as_matrix(second)
+    first = as_matrix(first)
+    second = as_matrix(second)
     if first.shape != second.shape:
         raise UserError(
-            f"A paired difference needs the same facts in both tables, not {len(first)} and "
-            f"{len(second)} rows."
+            "A paired difference needs the same facts in both tables, "
+            f"not {len(first)} and {len(second)} rows."
         )
     n, width = first.shape
 
     def difference(rows: np.ndarray) -> np.ndarray:
-        return np.asarray(statistic(rows[..., :width])) - np.asarray(
-            statistic(rows[..., width:])
-        )
+        of_first = np.asarray(statistic(rows[..., :width]))
+        of_second = np.asarray(statistic(rows[..., width:]))
+        return of_first - of_second
 
-    both, nothing = np.hstack([first, second]), float("nan")
     if not n:
-        return Difference(nothing, nothing, nothing, nothing, 0)
-    draws = bootstrap_replicates(both, difference, strata, n_resamples, seed)
-    low, high = interval_bounds(draws, n, strata)
-    one, two = binary_outcomes(first, statistic), binary_outcomes(second, statistic)
-    if np.isnan(low) and resampling.FEWEST_FACTS_TO_DECIDE <= (size := len(one)) == len(
-        two
-    ):
-        alone = int((one > two).sum()), int((two > one).sum())
-        ways = {"method": "newcomb", "alpha": 1 - resampling.CONFIDENCE_LEVEL}
-        low, high = confint_proportions_2indep(alone[0], size, alone[1], size, **ways)
-    tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
-    p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
-    return Difference(float(difference(both)), float(low), float(high), float(p), n)
+        return Difference(np.nan, np.nan, np.nan, np.nan, 0)
+    both = np.hstack([first, second])
+    replicates = bootstrap_replicates(both, difference, strata, n_resamples, seed)
+    low, high = (float(bound) for bound in interval_bounds(replicates, n, strata))
+    if np.isnan(low):
+        outcomes = binary_outcomes(first, statistic)
+        outcomes_of_second = binary_outcomes(second, statistic)
+        if len(outcomes) == len(outcomes_of_second) >= FEWEST_FACTS_TO_DECIDE:
+            low, high = _newcombe_interval(outcomes, outcomes_of_second)
+    p = np.nan
+    if not np.isnan(low):
+        tail = min((replicates <= 0).sum(), (replicates >= 0).sum())
+        n_numbers = (~np.isnan(replicates)).sum()
+        p = float(min(1.0, 2 * (tail + 1) / (n_numbers + 1)))
+    return Difference(float(difference(both)), low, high, p, n)
+
+
+def _newcombe_interval(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """Return Newcombe's interval of two paired shares, from zeros and ones."""
+    first_alone = int((first > second).sum())
+    second_alone = int((second > first).sum())
+    low, high = confint_proportions_2indep(
+        first_alone,
+        len(first),
+        second_alone,
+        len(second),
+        method="newcomb",
+        alpha=1 - CONFIDENCE_LEVEL,
+    )
+    return float(low), float(high)
 
 
 def holm_adjusted_p_values(p: npt.ArrayLike) -> np.ndarray:
-    """Adjust p-values for their number after Holm (1979); what is not a number does not count.
+    """Adjust p-values for their number after Holm (1979); not a number counts nowhere.
 
     >>> holm_adjusted_p_values([0.01, float("nan"), 0.04, 0.03]).round(2).tolist()
     [0.03, nan, 0.06, 0.06]
     """
     p = np.asarray(p, dtype=float)
-    order = np.argsort(p)[
-        : np.count_nonzero(~np.isnan(p))
-    ]  # not a number is sorted last
+    n = np.count_nonzero(~np.isnan(p))
+    order = np.argsort(p)[:n]  # not a number is sorted last
+    multiplied = p[order] * np.arange(n, 0, -1)
     adjusted = np.full(p.shape, np.nan)
-    adjusted[order] = np.minimum(
-        1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
-    )
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(multiplied))
     return adjusted

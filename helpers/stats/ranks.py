@@ -1,6 +1,7 @@
-"""Rank correlations of few pairs: exact p-values, size taken out, resamples of whole groups."""
+"""Rank correlations of few pairs: exact p-values, size taken out, groups resampled."""
 
 from functools import lru_cache
+from itertools import combinations
 from math import factorial
 from typing import NamedTuple
 
@@ -13,11 +14,12 @@ from helpers import UserError
 from helpers.stats.correlations import pearson_correlation
 from helpers.stats.resampling import Statistic, bootstrap_replicates, interval_bounds
 
-MOST_PAIRS_OF_EXACT_TEST = 16  # pairs: each further one doubles the time and the memory
+# Pairs: each further one doubles the time and the memory.
+MOST_PAIRS_OF_EXACT_TEST = 16
 
 
 class RankTest(NamedTuple):
-    """Spearman's rho, its two-sided p-value, the pairs, and the draws behind p (0: it is exact)."""
+    """Spearman's rho, its two-sided p-value, pairs, and draws behind p (0: exact)."""
 
     rho: float
     p: float
@@ -26,7 +28,7 @@ class RankTest(NamedTuple):
 
 
 class GroupInterval(NamedTuple):
-    """An estimate with the interval of resampled groups; `left_out` draws had no estimate."""
+    """An estimate, its interval from groups, and the draws without an estimate."""
 
     estimate: float
     low: float
@@ -72,23 +74,26 @@ def rank_correlation_test(
     >>> rank_correlation_test([1, 2, 3, 4], [10, 20, 30, 40])
     RankTest(rho=1.0, p=0.08333333333333333, n=4, draws=0)
     """
-    a, b = _pairs(x, y)
+    a, b = _whole_number_ranks(x, y)
     n = len(a)
     if n < 2 or not a.any() or not b.any():
         return RankTest(float("nan"), float("nan"), n, 0)
     rho = float(pearson_correlation(np.column_stack([a, b]).astype(float)))
-    middle, far = int(a.sum() * b.sum()), abs(n * int(a @ b) - int(a.sum() * b.sum()))
+    # n times the sum of products that rho = 0 has, and how far the columns are from it.
+    middle = int(a.sum() * b.sum())
+    far = abs(n * int(a @ b) - middle)
     if n <= MOST_PAIRS_OF_EXACT_TEST:
-        ways = _ways(*(tuple(sorted(map(int, ranks))) for ranks in (a, b)))
-        extreme = np.abs(n * np.arange(len(ways)) - middle) >= far
-        return RankTest(rho, float(ways[extreme].sum() / factorial(n)), n, 0)
-    mixed = np.random.default_rng(seed).permuted(np.tile(b, (n_draws, 1)), axis=1)
+        pairings = _pairings_by_sum(_ascending(a), _ascending(b))
+        extreme = np.abs(n * np.arange(len(pairings)) - middle) >= far
+        return RankTest(rho, float(pairings[extreme].sum() / factorial(n)), n, 0)
+    generator = np.random.default_rng(seed)
+    mixed = generator.permuted(np.tile(b, (n_draws, 1)), axis=1)
     hits = int((np.abs(n * (mixed @ a) - middle) >= far).sum())
     return RankTest(rho, (1 + hits) / (1 + n_draws), n, n_draws)
 
 
 def spearman_correlation(rows: np.ndarray) -> np.ndarray:
-    """Correlate the ranks of two columns: a statistic, as :func:`helpers.stats.pearson_correlation` is."""
+    """Correlate the ranks of two columns: a statistic, as `pearson_correlation` is."""
     return pearson_correlation(scipy.stats.rankdata(rows, axis=-2))
 
 
@@ -102,13 +107,13 @@ def partial_spearman_correlation(rows: np.ndarray) -> np.ndarray:
     >>> round(float(partial_spearman_correlation(rows)), 3)  # 0.8 / sqrt(1 - 0.36)
     1.0
     """
-    xy, xz, yz = (
-        spearman_correlation(rows[..., pair]) for pair in ([0, 1], [0, 2], [1, 2])
-    )
-    left = (1 - xz**2) * (1 - yz**2)
-    flat = left < 1e-12  # NaN stays NaN
-    found = (xy - xz * yz) / np.sqrt(np.where(flat, 1.0, left))
-    return np.where(flat, np.nan, np.clip(found, -1, 1))
+    xy = spearman_correlation(rows[..., [0, 1]])
+    xz = spearman_correlation(rows[..., [0, 2]])
+    yz = spearman_correlation(rows[..., [1, 2]])
+    unexplained = (1 - xz**2) * (1 - yz**2)
+    flat = unexplained < 1e-12  # NaN stays NaN
+    partial = (xy - xz * yz) / np.sqrt(np.where(flat, 1.0, unexplained))
+    return np.where(flat, np.nan, np.clip(partial, -1, 1))
 
 
 def bootstrap_over_groups(
@@ -118,7 +123,7 @@ def bootstrap_over_groups(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> GroupInterval:
-    """Estimate a statistic, shape (n, k) to a number, with an interval that draws whole groups.
+    """Estimate a statistic, (n, k) to a number, with an interval that draws groups.
 
     Models of one family are no independent draws, nor are facts of one relation;
     families and relations nearly are. Each resample holds as many groups as there are,
@@ -130,7 +135,8 @@ def bootstrap_over_groups(
     >>> [round(number, 2) for number in found]
     [0.6, -1.0, 0.6, 4, 2, 0]
     """
-    table, labels = np.asarray(values, dtype=float), np.asarray(groups)
+    table = np.asarray(values, dtype=float)
+    labels = np.asarray(groups)
     if labels.shape != (len(table),):
         raise UserError(
             f"There are {labels.size} groups for {len(table)} rows; give one each."
@@ -139,74 +145,86 @@ def bootstrap_over_groups(
     if not members:
         return GroupInterval(float("nan"), float("nan"), float("nan"), 0, 0, 0)
 
-    def drawn(numbers: np.ndarray) -> np.ndarray:
-        """Return the statistic on each draw of groups; few groups give few different draws."""
-        kinds, which = np.unique(np.sort(numbers[..., 0]), axis=0, return_inverse=True)
-        rows = [
-            np.concatenate([members[int(group)] for group in kind]) for kind in kinds
-        ]
-        return np.array([statistic(table[row]) for row in rows], dtype=float)[
-            which.ravel()
-        ]
+    def statistic_of_draws(numbers: np.ndarray) -> np.ndarray:
+        """Return the statistic on each draw of groups, once for equal draws."""
+        draws = np.sort(numbers[..., 0])
+        different, which = np.unique(draws, axis=0, return_inverse=True)
+        estimates = []
+        for draw in different:
+            rows = np.concatenate([members[int(group)] for group in draw])
+            estimates.append(statistic(table[rows]))
+        return np.array(estimates, dtype=float)[which.ravel()]
 
-    draws = bootstrap_replicates(
-        np.arange(len(members)), drawn, None, n_resamples, seed
+    group_numbers = np.arange(len(members))
+    replicates = bootstrap_replicates(
+        group_numbers, statistic_of_draws, None, n_resamples, seed
     )
-    low, high = interval_bounds(draws, len(members))
-    left_out = int(np.isnan(draws).sum())
-    estimate = float(statistic(table))
+    low, high = interval_bounds(replicates, len(members))
     return GroupInterval(
-        estimate, float(low), float(high), len(table), len(members), left_out
+        estimate=float(statistic(table)),
+        low=float(low),
+        high=float(high),
+        n=len(table),
+        groups=len(members),
+        left_out=int(np.isnan(replicates).sum()),
     )
 
 
-def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ranks of two columns as the smallest whole numbers from 0 that keep their gaps."""
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if x.shape != y.shape:
+def _whole_number_ranks(
+    x: npt.ArrayLike, y: npt.ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ranks of two columns, of complete pairs, as whole numbers from 0."""
+    first = np.asarray(x, dtype=float)
+    second = np.asarray(y, dtype=float)
+    if first.shape != second.shape:
         raise UserError(
-            f"A correlation needs pairs, not {x.size} and {y.size} numbers."
+            f"A correlation needs pairs, not {first.size} and {second.size} numbers."
         )
-    there = ~(np.isnan(x) | np.isnan(y))
-    doubled = [
-        np.rint(2 * scipy.stats.rankdata(each[there])).astype(int) for each in (x, y)
-    ]
-    above = [each - each.min(initial=2 * len(each)) for each in doubled]
-    first, second = (each // max(1, np.gcd.reduce(each)) for each in above)
-    return first, second
+    complete = ~(np.isnan(first) | np.isnan(second))
+    return _ranks_from_zero(first[complete]), _ranks_from_zero(second[complete])
+
+
+def _ranks_from_zero(values: np.ndarray) -> np.ndarray:
+    """Return ranks as the smallest whole numbers from 0 that keep their proportions."""
+    doubled = np.rint(2 * scipy.stats.rankdata(values)).astype(int)  # ties end in 1/2
+    from_zero = doubled - doubled.min(initial=2 * len(doubled))
+    return from_zero // max(1, np.gcd.reduce(from_zero))
+
+
+def _ascending(ranks: np.ndarray) -> tuple[int, ...]:
+    """Return ranks in ascending order, as a key of a cache."""
+    return tuple(np.sort(ranks).tolist())
 
 
 @lru_cache(maxsize=32)  # columns without ties share one
-def _ways(first: tuple[int, ...], second: tuple[int, ...]) -> np.ndarray:
-    """Count pairings of sorted whole numbers by their sum of products: entry s is how many have s.
+def _pairings_by_sum(first: tuple[int, ...], second: tuple[int, ...]) -> np.ndarray:
+    """Count the pairings of two ascending columns: entry s is how many have sum s.
 
-    After k steps each choice of k numbers of b (how many of each value) holds how often
-    they, and the k smallest of a, give each sum: the sums stay short where the choices
-    are many.
+    The sum is that of the products of paired ranks. All n! pairings are counted without
+    making any of them, by what they have in common. Take the k smallest ranks of the
+    first column and any k ranks of the second, and let `counts` hold, for these k, how
+    many of their k! pairings give each sum. The largest of the k in the first column is
+    paired with one of the k in the second; the other k - 1 of both were counted a step
+    before, and each of their sums grows by the one product. So the counts of k ranks
+    are k counts of k - 1 ranks, each moved up by its product and added. There are 2^n
+    choices from the second column in all; only those of the last step are kept.
+    Counts are whole numbers below 2^53, which a float holds exactly.
+
+    >>> _pairings_by_sum((0, 1, 2), (0, 1, 2)).tolist()  # 0·2 + 1·1 + 2·0 = 1, ...
+    [0.0, 1.0, 2.0, 0.0, 2.0, 1.0]
     """
-    several = [np.unique(each, return_counts=True) for each in (first, second)]
-    fewer = min((0, 1), key=lambda which: np.prod(several[which][1] + 1.0))
-    values, there = several[fewer]
-    a, b = np.array((second, first)[fewer]), np.array((first, second)[fewer])
-    n = len(a)
-    steps = np.cumprod(
-        [1, *there[:-1] + 1]
-    )  # a choice is a number with one digit a value
-    chosen, counts = np.zeros(1, dtype=int), np.ones((1, 1))
-    for k in range(1, n + 1):
-        left = [
-            count - chosen // step % (count + 1) for step, count in zip(steps, there)
-        ]
-        larger = np.unique(
-            np.concatenate([chosen[u > 0] + s for u, s in zip(left, steps)])
-        )
-        longest = int(a[:k] @ b[n - k :]) + 1
-        grown = np.zeros((len(larger), longest))
-        for value, step, unused in zip(values, steps, left):
-            free = np.flatnonzero(unused)
-            start = int(a[k - 1] * value)
-            stop = min(start + counts.shape[1], longest)
-            more = unused[free, None] * counts[free, : stop - start]
-            grown[np.searchsorted(larger, chosen[free] + step), start:stop] += more
-        chosen, counts = larger, grown
-    return counts[0]
+    if len(set(first)) < len(set(second)):
+        first, second = second, first  # ties leave fewer choices, and the same sums
+    counts: dict[tuple[int, ...], np.ndarray] = {(): np.ones(1)}
+    for k, rank in enumerate(first, start=1):
+        counts_of_one_more = {}
+        for chosen in set(combinations(second, k)):
+            largest = int(np.dot(first[:k], chosen))  # both ascend
+            by_sum = np.zeros(largest + 1)
+            for place, partner in enumerate(chosen):
+                others = counts[chosen[:place] + chosen[place + 1 :]]
+                product = rank * partner
+                by_sum[product : product + len(others)] += others
+            counts_of_one_more[chosen] = by_sum
+        counts = counts_of_one_more
+    return counts[second]

@@ -13,17 +13,16 @@ import scipy.stats
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import UserError
-from helpers.stats.results import Interval
+from helpers.stats.results import Interval, NumberOrArray
 
 Statistic = Callable[[np.ndarray], np.ndarray | float]
 
-FEWEST_FACTS_OF_STRATUM = (
-    5  # facts of a stratum of its own; fewer show too little of their spread
-)
+# Facts of a stratum of its own; fewer show too little of their spread.
+FEWEST_FACTS_OF_STRATUM = 5
 FEWEST_FACTS_TO_DECIDE = 20  # facts: fewer that are all alike decide nothing
-CONFIDENCE_LEVEL = 0.95  # of confidence, of every interval
+CONFIDENCE_LEVEL = 0.95  # of every interval
 RELATIVE_ROUNDING = 1e-12  # numbers that differ by less, relatively, are alike
-_CHUNK = 4_000_000  # numbers drawn at once: 32 MB
+_NUMBERS_AT_ONCE = 4_000_000  # of resampled tables: 32 MB
 
 
 def mean(values: np.ndarray) -> np.ndarray:
@@ -38,7 +37,7 @@ def bootstrap_replicates(
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
 ) -> np.ndarray:
-    """Return a statistic's values on bootstrap samples of rows, as for :func:`bootstrap`."""
+    """Return a statistic on each bootstrap sample of rows, as for :func:`bootstrap`."""
     table = as_matrix(values)
     if n_resamples < 1:
         raise UserError(f"A bootstrap needs at least 1 resample, not {n_resamples}.")
@@ -46,22 +45,26 @@ def bootstrap_replicates(
         raise UserError(
             "A bootstrap needs at least one fact; there are none left to draw from."
         )
-    layers = pooled_strata(np.zeros(len(table)) if strata is None else strata)
+    if strata is None:
+        strata = np.zeros(len(table))
+    layers = pooled_strata(strata)
     if layers.shape != (len(table),):
         raise UserError(
             f"There are {len(layers)} strata for {len(table)} facts; give one each."
         )
     sizes = np.bincount(layers)
-    start, size = np.repeat(np.cumsum(sizes) - sizes, sizes), np.repeat(sizes, sizes)
     table = table[np.argsort(layers, kind="stable")]
+    # Of each row: the first row of its stratum, and how many rows the stratum has.
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    size = np.repeat(sizes, sizes)
     generator = np.random.default_rng(seed)
-    chunk = max(1, _CHUNK // table.size)
-    parts = []
-    for done in range(0, n_resamples, chunk):
-        shape = (min(chunk, n_resamples - done), len(table))
-        drawn = start + (generator.random(shape) * size).astype(np.int64)
-        parts.append(np.asarray(statistic(table[drawn])))
-    return np.concatenate(parts)
+    resamples_at_once = max(1, _NUMBERS_AT_ONCE // table.size)
+    replicates = []
+    for done in range(0, n_resamples, resamples_at_once):
+        shape = (min(resamples_at_once, n_resamples - done), len(table))
+        rows = first + (generator.random(shape) * size).astype(np.int64)
+        replicates.append(np.asarray(statistic(table[rows])))
+    return np.concatenate(replicates)
 
 
 def bootstrap(
@@ -84,10 +87,10 @@ def bootstrap(
         One row a fact.
     statistic : callable
         Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its
-        last two axes; see :func:`mean`. Its attribute ``interval_bounds``, if it has one
-        (:func:`helpers.metrics.roc_curve.newcombe_bounds_of_area`), stands in for the percentiles;
-        ``binary_outcomes`` says of which zeros and ones of the table it is the share, as a mean
-        is of all.
+        last two axes; see :func:`mean`. Its attribute ``bounds``, if it has one
+        (:func:`helpers.metrics.roc_curve.newcombe_bounds_of_area`), stands in for the
+        percentiles; ``marks`` says of which zeros and ones of the table it is the
+        share, as a mean is of all.
     strata : array_like, shape (n,), optional
         Labels, such as relations; each resample holds as many rows of each as there
         are. Strata of fewer than five rows show too little spread and are drawn
@@ -119,8 +122,8 @@ def bootstrap(
     >>> bootstrap([1.0, 1.0, 1.0])
     Interval(estimate=1.0, low=nan, high=nan, n=3)
     >>> ratio = lambda rows: rows[..., 0].sum(-1) / rows[..., 1].sum(-1)
-    >>> found = bootstrap([[0.0, 2.0], [2.0, 2.0], [1.0, 4.0]] * 10, ratio)
-    >>> [round(value, 2) for value in found]
+    >>> interval = bootstrap([[0.0, 2.0], [2.0, 2.0], [1.0, 4.0]] * 10, ratio)
+    >>> [round(value, 2) for value in interval]
     [0.38, 0.26, 0.5, 30]
     """
     table = as_matrix(values)
@@ -128,35 +131,40 @@ def bootstrap(
         return Interval(float("nan"), float("nan"), float("nan"), 0)
     draws = bootstrap_replicates(table, statistic, strata, n_resamples, seed)
     estimate = np.asarray(statistic(table), dtype=float)
-    if own := getattr(statistic, "bounds", None):
-        low, high = own(estimate, draws, table)
+    bounds_of_statistic = getattr(statistic, "bounds", None)
+    if bounds_of_statistic is not None:
+        low, high = bounds_of_statistic(estimate, draws, table)
     else:
-        low, high = interval_bounds(
-            draws, len(table), strata, estimate if centred else None
-        )
-    if len(found := binary_outcomes(table, statistic)) >= FEWEST_FACTS_TO_DECIDE:
-        low, high = bounds_or_wilson_bounds((low, high), float(estimate), len(found))
+        centre = estimate if centred else None
+        low, high = interval_bounds(draws, len(table), strata, centre)
+    n_outcomes = len(binary_outcomes(table, statistic))
+    if n_outcomes >= FEWEST_FACTS_TO_DECIDE:
+        low, high = bounds_or_wilson_bounds((low, high), float(estimate), n_outcomes)
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
 
 
 def expanded_confidence_level(n: int, strata: npt.ArrayLike | None = None) -> float:
-    """Return the level at which percentiles of resamples cover as often as `CONFIDENCE_LEVEL` says.
+    """Return the level at which percentiles cover as often as `CONFIDENCE_LEVEL` says.
 
     2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom, for n
     facts in k strata, small ones pooled (Hesterberg 2015, The American Statistician 69
     (4), for one sample).
 
-    >>> round(expanded_confidence_level(20), 3), round(expanded_confidence_level(20, [0, 1] * 10), 3)
-    (0.968, 0.973)
+    >>> round(expanded_confidence_level(20), 3)
+    0.968
+    >>> round(expanded_confidence_level(20, [0, 1] * 10), 3)
+    0.973
     """
-    freedom = n - (1 if strata is None else len(np.unique(pooled_strata(strata))))
+    n_strata = 1
+    if strata is not None:
+        n_strata = len(np.unique(pooled_strata(strata)))
+    freedom = n - n_strata
     if freedom < 1:
         return CONFIDENCE_LEVEL
-    reach = scipy.stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom) * np.sqrt(
-        n / freedom
-    )
+    t = scipy.stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom)
+    reach = t * np.sqrt(n / freedom)
     return float(2 * scipy.stats.norm.cdf(reach) - 1)
 
 
@@ -172,10 +180,11 @@ def pooled_strata(strata: npt.ArrayLike) -> np.ndarray:
         np.asarray(strata), return_inverse=True, return_counts=True
     )
     by_size = np.argsort(sizes, kind="stable")
-    few = (sizes < FEWEST_FACTS_OF_STRATUM).sum()
-    if few and sizes[by_size[:few]].sum() < FEWEST_FACTS_OF_STRATUM:
-        few += 1
-    return np.where(np.isin(numbers, by_size[:few]), by_size[:1], numbers)
+    n_small = (sizes < FEWEST_FACTS_OF_STRATUM).sum()
+    if n_small and sizes[by_size[:n_small]].sum() < FEWEST_FACTS_OF_STRATUM:
+        n_small += 1
+    is_small = np.isin(numbers, by_size[:n_small])
+    return np.where(is_small, by_size[:1], numbers)
 
 
 def interval_bounds(
@@ -194,23 +203,24 @@ def interval_bounds(
     (16, 984)
     """
     level = expanded_confidence_level(n, strata)
-    nothing = np.isnan(draws).all(axis=0) | (n < 2)
-    filled = np.where(nothing, 0.0, draws)
+    undefined = np.isnan(draws).all(axis=0) | (n < 2)
+    filled = np.where(undefined, 0.0, draws)
     shares = [0, (1 - level) / 2, (1 + level) / 2, 1]
     least, low, high, most = np.nanquantile(filled, shares, axis=0)
-    nothing |= (low == high) & (n < FEWEST_FACTS_TO_DECIDE)
-    nothing |= most - least <= RELATIVE_ROUNDING * np.maximum(
-        np.abs(least), np.abs(most)
-    )
-    bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
-    low = np.maximum(
-        low - bias, np.where(least >= 0, 0.0, -np.inf)
-    )  # no deviation is below 0
-    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high - bias)
+    undefined |= (low == high) & (n < FEWEST_FACTS_TO_DECIDE)
+    size = np.maximum(np.abs(least), np.abs(most))
+    undefined |= most - least <= RELATIVE_ROUNDING * size
+    if centre is not None:
+        bias = np.nanmean(filled, axis=0) - centre
+        low = low - bias
+        high = high - bias
+    floor = np.where(least >= 0, 0.0, -np.inf)  # no deviation is below 0
+    low = np.maximum(low, floor)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
 def wilson_interval(successes: float, n: float) -> Interval:
-    """Estimate a share with Wilson's (1927) 95 % score interval, for n independent trials.
+    """Estimate a share with Wilson's (1927) 95 % score interval, of independent trials.
 
     Parameters
     ----------
@@ -244,21 +254,32 @@ def wilson_interval(successes: float, n: float) -> Interval:
 
 
 def binary_outcomes(table: np.ndarray, statistic: Statistic) -> np.ndarray:
-    """Return the zeros and ones of which a statistic is the share; none if it is something else."""
-    found = table[:, 0] if statistic is mean else table[:0, 0]
-    if own := getattr(statistic, "marks", None):
-        found = own(table)
-    return found if np.isin(found, (0.0, 1.0)).all() else found[:0]
+    """Return the zeros and ones that a statistic averages; none if it is no share."""
+    marks = getattr(statistic, "marks", None)
+    if marks is not None:
+        outcomes = marks(table)
+    elif statistic is mean:
+        outcomes = table[:, 0]
+    else:
+        outcomes = table[:0, 0]
+    if np.isin(outcomes, (0.0, 1.0)).all():
+        return outcomes
+    return outcomes[:0]
 
 
 def bounds_or_wilson_bounds(
-    ends: tuple[float, float], share: float, n: float
-) -> tuple[float, float]:
-    """Return the bounds of a share of n facts; Wilson's where its resamples give none."""
-    return wilson_interval(share * n, n)[1:3] if n and np.isnan(ends[0]) else ends
+    bounds: tuple[NumberOrArray, NumberOrArray], share: NumberOrArray, n: float
+) -> tuple[NumberOrArray, NumberOrArray]:
+    """Return a share's bounds, of n facts; Wilson's where its resamples give none."""
+    if n and np.isnan(bounds[0]):
+        wilson = wilson_interval(float(share) * n, n)
+        return wilson.low, wilson.high
+    return bounds
 
 
 def as_matrix(values: npt.ArrayLike) -> np.ndarray:
     """Return values as numbers in rows and columns, one column of single numbers."""
     table = np.asarray(values, dtype=float)
-    return table[:, None] if table.ndim == 1 else table
+    if table.ndim == 1:
+        return table[:, None]
+    return table

@@ -1,4 +1,4 @@
-"""What the statistics return, as named tuples, and how captions name a kind of interval."""
+"""What the statistics return: named tuples, and how captions name an interval."""
 
 from typing import NamedTuple
 
@@ -18,17 +18,19 @@ INTERVAL_KINDS = {
     "fisher": "Fisher's, of one correlation",
     "clustered": "of a logistic regression, errors clustered by relation",
 }
-# Kinds that have a number of draws.
+# The kinds that have a number of draws.
 KINDS_WITH_DRAWS = ("bootstrap", "questions", "exposure", "models", "families")
+
+NumberOrArray = float | np.ndarray
 
 
 class Interval(NamedTuple):
     """An estimate with the bounds of its interval and the number of facts."""
 
-    estimate: float | np.ndarray
-    low: float | np.ndarray
-    high: float | np.ndarray
-    n: int
+    estimate: NumberOrArray
+    low: NumberOrArray
+    high: NumberOrArray
+    n: float  # whole but where repeated trials count in part
 
 
 class Difference(NamedTuple):
@@ -52,17 +54,20 @@ class Correlation(NamedTuple):
 
 
 def interval_caption(kind: str, n_resamples: int = 0) -> str:
-    """Name a kind of interval, a key of `INTERVAL_KINDS`, as captions do, with a bootstrap's draws.
+    """Name a kind of interval (of `INTERVAL_KINDS`) as captions do, with its draws.
 
     >>> interval_caption("bootstrap", 1000)
     '95 % intervals: bootstrap over facts within relations, 1,000 draws.'
     """
-    if kind not in INTERVAL_KINDS or (kind in KINDS_WITH_DRAWS) != (n_resamples > 0):
+    has_draws = n_resamples > 0
+    if kind not in INTERVAL_KINDS or (kind in KINDS_WITH_DRAWS) != has_draws:
         raise UserError(
-            f"There is no interval {kind!r} of {n_resamples} draws; see {list(INTERVAL_KINDS)}."
+            f"There is no interval {kind!r} of {n_resamples} draws; "
+            f"see {list(INTERVAL_KINDS)}."
         )
-    draws = f", {n_resamples:,} draws" if n_resamples else ""
-    return f"95 % intervals: {INTERVAL_KINDS[kind]}{draws}."
+    if n_resamples:
+        return f"95 % intervals: {INTERVAL_KINDS[kind]}, {n_resamples:,} draws."
+    return f"95 % intervals: {INTERVAL_KINDS[kind]}."
 
 
 def interval(
@@ -84,6 +89,6 @@ def interval(
     if pd.isna(estimate):
         return "undefined"
     text = f"{estimate * scale:z.{digits}f}"  # z writes -0.0 as 0.0
-    if pd.isna(low) or pd.isna(high):
+    if low is None or high is None or pd.isna(low) or pd.isna(high):
         return text
     return f"{text} [{low * scale:z.{digits}f}, {high * scale:z.{digits}f}]"

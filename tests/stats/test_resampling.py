@@ -58,7 +58,7 @@ def test_same_seed_same_interval_whatever_the_chunk(sample, monkeypatch, ratio):
     whole = stats.bootstrap(sample, ratio, n_resamples=300, seed=7)
     assert whole == stats.bootstrap(sample, ratio, n_resamples=300, seed=7)
     assert whole != stats.bootstrap(sample, ratio, n_resamples=300, seed=8)
-    monkeypatch.setattr(resampling, "_CHUNK", 1000)
+    monkeypatch.setattr(resampling, "_NUMBERS_AT_ONCE", 1000)
     assert whole == stats.bootstrap(sample, ratio, n_resamples=300, seed=7)
 
 
