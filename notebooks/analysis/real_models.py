@@ -1,6 +1,7 @@
-"""The four papers' measures of the same models, two at a time: how alike they order them."""
+"""The four papers' measures of the same models, in pairs: how alike they order them."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,22 +47,25 @@ BENCHMARK_NAMES = (
     "FEVER",
     "True-False",
 )
-ACCURACY_MEASURES, AMBIGUITY_MEASURES, BINARY_AMBIGUITY_MEASURES = (
-    tuple(f"multiplicity: {name} {what}" for name in BENCHMARK_NAMES)
-    for what in ("accuracy", "ambiguity", "binary ambiguity")
+ACCURACY_MEASURES = tuple(f"multiplicity: {name} accuracy" for name in BENCHMARK_NAMES)
+AMBIGUITY_MEASURES = tuple(
+    f"multiplicity: {name} ambiguity" for name in BENCHMARK_NAMES
+)
+BINARY_AMBIGUITY_MEASURES = tuple(
+    f"multiplicity: {name} binary ambiguity" for name in BENCHMARK_NAMES
+)
+MEASURES_BESIDE_LKE = (
+    *KNOWING_MEASURES,
+    *UNSEEN_MEASURES,
+    *MONITOR_MEASURES,
+    *ACCURACY_MEASURES,
+    *AMBIGUITY_MEASURES,
+    *BINARY_AMBIGUITY_MEASURES,
 )
 HEADLINE_PAIRS = [
-    (LKE_ACCURACY, y)
-    for y in (
-        *KNOWING_MEASURES,
-        *UNSEEN_MEASURES,
-        *MONITOR_MEASURES,
-        *ACCURACY_MEASURES,
-        *AMBIGUITY_MEASURES,
-        *BINARY_AMBIGUITY_MEASURES,
-    )
+    *((LKE_ACCURACY, measure) for measure in MEASURES_BESIDE_LKE),
+    *((NCCR_ZERO_SHOT, measure) for measure in ACCURACY_MEASURES),
 ]
-HEADLINE_PAIRS += [(NCCR_ZERO_SHOT, y) for y in ACCURACY_MEASURES]
 MAIN_MEASURES = (
     MONITOR_MEASURES[0],
     NCCR_ZERO_SHOT,
@@ -76,6 +80,7 @@ SIGNIFICANCE_LEVEL = 0.05
 # True-False.
 GUESSING_ACCURACY = {LKE_ACCURACY: 0.01, "multiplicity: True-False accuracy": 0.5}
 KIND_MARKERS = {"base": "o", "tuned": "^"}
+MATCH_IN_DOUBT = "match in doubt"
 # What is not a number where there are too few models.
 NUMERIC_COLUMNS = (
     "rho",
@@ -88,20 +93,33 @@ NUMERIC_COLUMNS = (
     "r_low",
     "r_high",
     "base",
+    "given_size",
+    "given_low",
+    "given_high",
 )
-NUMERIC_COLUMNS += ("given_size", "given_low", "given_high")
 MeasurePairs = Sequence[tuple[str, str]]
 
 
 def short_name_of_measure(measure: str) -> str:
     """Name a measure without its paper, where the rest says enough."""
     paper, name = measure.split(": ")
-    return name if paper in ("knowledge bases", "multiplicity") else f"{paper} {name}"
+    if paper in ("knowledge bases", "multiplicity"):
+        return name
+    return f"{paper} {name}"
+
+
+def _name_of_pair(x: str, y: str) -> str:
+    """Name a pair of measures."""
+    return f"{short_name_of_measure(x)} × {short_name_of_measure(y)}"
 
 
 def p_value_in_words(p: float) -> str:
     """Write a p-value; one that was not computed is empty."""
-    return "" if np.isnan(p) else f"{p:.3f}" if p >= 0.001 else "< 0.001"
+    if np.isnan(p):
+        return ""
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.3f}"
 
 
 def correlations_of_measures(
@@ -110,63 +128,79 @@ def correlations_of_measures(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Correlate pairs of measures over the models that both papers print, if there are six.
+    """Correlate pairs of measures over the models that both papers print, if six.
 
     ``rho, p`` (Spearman, exact to 16 models), ``low, high`` (families drawn), ``least,
     most`` (rho without each family), ``r`` (Pearson), ``given_size`` (rho given the
     number of parameters).
     """
     table = paper_models.measures_of_all_papers(least)
-    found = pd.DataFrame([_compared(table, x, y, n_resamples, seed) for x, y in pairs])
-    return found.assign(p_holm=stats.holm_adjusted_p_values(found["p"]))
+    rows = [_correlation_row(table, x, y, n_resamples, seed) for x, y in pairs]
+    compared = pd.DataFrame(rows)
+    return compared.assign(p_holm=stats.holm_adjusted_p_values(compared["p"]))
 
 
-def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) -> dict:
-    rows = table.dropna(subset=[x, y])
-    both, family = rows[[x, y]].to_numpy(dtype=float), rows["family"].to_numpy()
-    row = {
+def _correlation_row(
+    table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int
+) -> dict[str, object]:
+    """Return the row of a pair of :func:`correlations_of_measures`."""
+    models = table.dropna(subset=[x, y])
+    n_families = models["family"].nunique()
+    row: dict[str, object] = {
         "x": x,
         "y": y,
-        "pair": f"{short_name_of_measure(x)} × {short_name_of_measure(y)}",
-        "n": len(rows),
+        "pair": _name_of_pair(x, y),
+        "n": len(models),
+        "families": n_families,
+        "note": NOTE_TOO_FEW_MODELS,
+        **dict.fromkeys(NUMERIC_COLUMNS, np.nan),
     }
-    row |= {"families": rows["family"].nunique(), "note": NOTE_TOO_FEW_MODELS}
-    row |= dict.fromkeys(NUMERIC_COLUMNS, np.nan)
-    if len(rows) < stats.FEWEST_MODELS:
+    if len(models) < stats.FEWEST_MODELS:
         return row
-    test, line = stats.rank_correlation_test(*both.T), stats.correlation(*both.T)
-    drawn = stats.bootstrap_over_groups(
-        both, family, stats.spearman_correlation, n_resamples, seed
+    both = models[[x, y]].to_numpy(dtype=float)
+    families = models["family"].to_numpy()
+    test = stats.rank_correlation_test(*both.T)
+    rank = stats.bootstrap_over_groups(
+        both, families, stats.spearman_correlation, n_resamples, seed
     )
-    left = stats.correlations_without_each_group(*both.T, family, "spearman").dropna()
-    far = (
-        left.loc[(left["r"] - test.rho).abs().idxmax(), "without"] if len(left) else ""
-    )
-    sized = rows.dropna(subset=["billion"])
-    three = np.column_stack([sized[[x, y]], np.log10(sized["billion"])]).astype(float)
-    families, partial = sized["family"], stats.partial_spearman_correlation
-    given = stats.bootstrap_over_groups(three, families, partial, n_resamples, seed)
-    base = both[(rows["kind"] == "base").to_numpy()]
-    row |= {"rho": test.rho, "p": test.p, "low": drawn.low, "high": drawn.high}
-    row |= {
-        "left_out": drawn.left_out,
-        "note": "exact p" if not test.draws else "drawn p",
-    }
-    row |= {"least": left["r"].min(), "most": left["r"].max(), "without": far}
-    row |= {"r": line.r, "r_low": line.low, "r_high": line.high}
-    row |= {
-        "given_size": given.estimate,
-        "given_low": given.low,
-        "given_high": given.high,
-    }
-    if row["families"] < FEWEST_FAMILIES:
+    left_out = stats.correlations_without_each_group(*both.T, families, "spearman")
+    left_out = left_out.dropna()
+    farthest_family = ""
+    if len(left_out):
+        farthest = (left_out["r"] - test.rho).abs().idxmax()
+        farthest_family = left_out.loc[farthest, "without"]
+    note = "exact p"
+    if test.draws:
+        note = "drawn p"
+    row |= {"note": note, "rho": test.rho, "p": test.p}
+    row |= {"low": rank.low, "high": rank.high, "left_out": rank.left_out}
+    row |= {"least": left_out["r"].min(), "most": left_out["r"].max()}
+    row["without"] = farthest_family
+    pearson = stats.correlation(*both.T)
+    row |= {"r": pearson.r, "r_low": pearson.low, "r_high": pearson.high}
+    given_size = _correlation_given_size(models, x, y, n_resamples, seed)
+    row["given_size"] = given_size.estimate
+    row |= {"given_low": given_size.low, "given_high": given_size.high}
+    if n_families < FEWEST_FAMILIES:
         row |= dict.fromkeys(("low", "high", "given_low", "given_high"), np.nan)
-    alone = (
-        stats.rank_correlation_test(*base.T).rho
-        if len(base) >= stats.FEWEST_MODELS
-        else np.nan
+    base_models = models[models["kind"] == "base"]
+    base = _rank_test_of_enough_models(base_models, x, y)
+    return row | {"base_n": len(base_models), "base": base.rho}
+
+
+def _correlation_given_size(
+    models: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int
+) -> stats.GroupInterval:
+    """Return the rank correlation given the number of parameters, families drawn."""
+    sized = models.dropna(subset=["billion"])
+    columns = [sized[[x, y]], np.log10(sized["billion"])]
+    return stats.bootstrap_over_groups(
+        np.column_stack(columns).astype(float),
+        sized["family"],
+        stats.partial_spearman_correlation,
+        n_resamples,
+        seed,
     )
-    return row | {"base_n": len(base), "base": alone}
 
 
 def correlations_with_ic_lke(
@@ -178,28 +212,34 @@ def correlations_with_ic_lke(
 
 
 def is_clear_correlation(rows: pd.DataFrame, sign: int = 1) -> pd.Series:
-    """Return which correlations have a sign clearly, by Holm's p and by the interval as written."""
-    near = (rows["low"] if sign > 0 else -rows["high"]).round(2)
-    return (rows["p_holm"] < SIGNIFICANCE_LEVEL) & (near > 0)
+    """Return which correlations clearly have a sign, by Holm's p and the interval."""
+    nearest = rows["low"]
+    if sign < 0:
+        nearest = -rows["high"]
+    return (rows["p_holm"] < SIGNIFICANCE_LEVEL) & (nearest.round(2) > 0)
 
 
 def clear_count_and_decision(rows: pd.DataFrame, sign: int = 1) -> tuple[int, str]:
-    """Count clear correlations: a claim about all holds, or some go against it and none with it."""
-    k, other = (
-        int(is_clear_correlation(rows, sign).sum()),
-        int(is_clear_correlation(rows, -sign).sum()),
+    """Count clear correlations, and decide the claim that all are clear.
+
+    Its opposite holds where some are clear against it and none for it.
+    """
+    n_clear = int(is_clear_correlation(rows, sign).sum())
+    n_against = int(is_clear_correlation(rows, -sign).sum())
+    decision = decision_of_claim(
+        n_clear == len(rows), n_against > 0 and n_clear == 0, there=len(rows) > 0
     )
-    return k, decision_of_claim(
-        k == len(rows), bool(other and not k), there=len(rows) > 0
-    )
+    return n_clear, decision
 
 
 def median_without_interval(values: pd.Series, n: float) -> ShareStatistic:
-    """Return a median of correlations as a statistic without an interval; n of none is 0."""
-    return values.median(), np.nan, np.nan, int(n) if len(values) else 0
+    """Return a median of correlations, without an interval; n of none is 0."""
+    if values.empty:
+        return values.median(), np.nan, np.nan, 0
+    return values.median(), np.nan, np.nan, int(n)
 
 
-def strongest_correlation(rows: pd.DataFrame) -> tuple:
+def strongest_correlation(rows: pd.DataFrame) -> tuple[float, float, float, int]:
     """Return the correlation that is farthest from 0, with its interval."""
     if rows.empty:
         return median_without_interval(rows["rho"], 0)
@@ -209,86 +249,100 @@ def strongest_correlation(rows: pd.DataFrame) -> tuple:
 
 def number_of_models_in_words(n: pd.Series) -> str:
     """Write over how many models correlations are."""
-    ends = sorted({n.min(), n.max()}) if len(n) else [0]
-    return " to ".join(f"{end:.0f}" for end in ends)
+    if n.empty:
+        return "0"
+    if n.min() == n.max():
+        return f"{n.min():.0f}"
+    return f"{n.min():.0f} to {n.max():.0f}"
 
 
 def correlation_range_in_words(rho: pd.Series) -> str:
     """Write the range of correlations, and their median.
 
-    >>> correlation_range_in_words(pd.Series([0.5, 0.9, 0.8])), correlation_range_in_words(pd.Series(dtype=float))
-    ('0.50 to 0.90, median 0.80', 'not computed')
+    >>> correlation_range_in_words(pd.Series([0.5, 0.9, 0.8]))
+    '0.50 to 0.90, median 0.80'
+    >>> correlation_range_in_words(pd.Series(dtype=float))
+    'not computed'
     """
-    words = f"{rho.min():.2f} to {rho.max():.2f}, median {rho.median():.2f}"
-    return words if rho.count() else "not computed"
+    if not rho.count():
+        return "not computed"
+    return f"{rho.min():.2f} to {rho.max():.2f}, median {rho.median():.2f}"
 
 
 def correlations_for_display(compared: pd.DataFrame) -> pd.DataFrame:
     """Lay out the table of :func:`correlations_of_measures` for reading."""
-
-    def written(*names: str) -> list[str]:
-        return [
-            result_tables.interval(*row, digits=2)
-            for row in compared[list(names)].to_numpy()
-        ]
-
-    without = [
-        f"{row.least:.2f} to {row.most:.2f} ({row.without})"
-        if row.n >= stats.FEWEST_MODELS
-        else ""
-        for row in compared.itertuples()
-    ]
-    columns = {
-        "ρ": written("rho", "low", "high"),
-        "p": compared["p"].map(p_value_in_words),
-    }
-    columns |= {
-        "p, Holm": compared["p_holm"].map(p_value_in_words),
-        "without a family": without,
-    }
-    columns |= {"given size": written("given_size", "given_low", "given_high")}
-    columns |= {
-        "base alone": compared["base"],
-        "Pearson": compared["r"],
-        "note": compared["note"],
-    }
-    return compared[["pair", "n", "families"]].assign(**columns)
+    rows = []
+    for row in compared.itertuples():
+        without = ""
+        if row.n >= stats.FEWEST_MODELS:
+            without = f"{row.least:.2f} to {row.most:.2f} ({row.without})"
+        texts = {
+            "ρ": result_tables.interval(row.rho, row.low, row.high, digits=2),
+            "p": p_value_in_words(row.p),
+            "p, Holm": p_value_in_words(row.p_holm),
+            "without a family": without,
+            "given size": result_tables.interval(
+                row.given_size, row.given_low, row.given_high, digits=2
+            ),
+        }
+        rows.append(texts)
+    written = pd.DataFrame(rows, index=compared.index)
+    names = {"base": "base alone", "r": "Pearson", "note": "note"}
+    numbers = compared[list(names)].rename(columns=names)
+    return compared[["pair", "n", "families"]].join([written, numbers])
 
 
 def sensitivity_to_doubtful_matches(
     pairs: MeasurePairs = HEADLINE_PAIRS, least: str = "probably"
 ) -> pd.DataFrame:
-    """Correlate pairs of measures at each certainty, and without each doubtful match in turn."""
-    tables = {
-        name: paper_models.measures_of_all_papers(name)
-        for name in paper_models.MATCH_CERTAINTIES
-    }
+    """Correlate pairs at each certainty of matches, and without each doubtful match."""
+    tables = {}
+    for certainty in paper_models.MATCH_CERTAINTIES:
+        tables[certainty] = paper_models.measures_of_all_papers(certainty)
     rows = []
     for x, y in pairs:
-        row = {
-            "x": x,
-            "y": y,
-            "pair": f"{short_name_of_measure(x)} × {short_name_of_measure(y)}",
-        }
-        for name, table in tables.items():
-            both = table[[x, y]].dropna()
-            rho, p, n, _ = _tested(both, x, y)
-            row |= {f"n, {name}": n, f"rho, {name}": rho, f"p, {name}": p}
-        both = tables[least][[x, y]].dropna()
-        here = _unsure((x, y), least)["model"]
-        here = here[here.isin(both.index)]
-        left = {each: _tested(both.drop(each), x, y) for each in here.unique()}
-        left = pd.DataFrame(left, index=stats.RankTest._fields, dtype=float).T
-        rhos, ps = left["rho"].dropna(), left["p"].dropna()
-        far = (rhos - row[f"rho, {least}"]).abs()
-        row |= {"doubtful": len(here), "least": rhos.min(), "most": rhos.max()}
-        row |= {"doubt": far.idxmax() if len(far) else "", "moved": far.max()}
-        rows.append(row | {"smallest": ps.min(), "largest": ps.max()})
+        row = {"x": x, "y": y, "pair": _name_of_pair(x, y)}
+        for certainty, table in tables.items():
+            test = _rank_test_of_enough_models(table, x, y)
+            row[f"n, {certainty}"] = test.n
+            row[f"rho, {certainty}"] = test.rho
+            row[f"p, {certainty}"] = test.p
+        rho = row[f"rho, {least}"]
+        rows.append(row | _moves_by_doubtful_matches(tables[least], x, y, least, rho))
     return pd.DataFrame(rows)
 
 
-def _tested(both: pd.DataFrame, x: str, y: str) -> stats.RankTest:
-    """Test a rank correlation over enough models."""
+def _moves_by_doubtful_matches(
+    table: pd.DataFrame, x: str, y: str, least: str, rho: float
+) -> dict[str, object]:
+    """Return how far leaving out one doubtful match moves a correlation of `rho`."""
+    both = table[[x, y]].dropna()
+    doubtful = _doubtful_matches((x, y), least)["model"]
+    doubtful = doubtful[doubtful.isin(both.index)]
+    tests = {}
+    for model in doubtful.unique():
+        tests[model] = _rank_test_of_enough_models(both.drop(model), x, y)
+    left_out = pd.DataFrame(tests, index=stats.RankTest._fields, dtype=float).T
+    rhos = left_out["rho"].dropna()
+    p_values = left_out["p"].dropna()
+    moves = (rhos - rho).abs()
+    farthest = ""
+    if len(moves):
+        farthest = moves.idxmax()
+    return {
+        "doubtful": len(doubtful),
+        "least": rhos.min(),
+        "most": rhos.max(),
+        "doubt": farthest,
+        "moved": moves.max(),
+        "smallest": p_values.min(),
+        "largest": p_values.max(),
+    }
+
+
+def _rank_test_of_enough_models(table: pd.DataFrame, x: str, y: str) -> stats.RankTest:
+    """Return the test of a rank correlation over the models that have both measures."""
+    both = table[[x, y]].dropna()
     if len(both) < stats.FEWEST_MODELS:
         return stats.RankTest(np.nan, np.nan, len(both), 0)
     return stats.rank_correlation_test(both[x], both[y])
@@ -300,209 +354,239 @@ def correlations_with_model_size(
     seed: int = 0,
     **draws: int,
 ) -> pd.DataFrame:
-    """Correlate measures with the number of parameters, over all models that a paper prints."""
+    """Correlate measures with the number of parameters, over all models of a paper."""
     table = paper_models.measures_of_all_papers(least)
     rows = []
     for measure in measures:
-        part = table.dropna(subset=[measure, "billion"])
-        both = part[[measure, "billion"]].to_numpy(dtype=float)
-        drawn = stats.bootstrap_over_groups(
-            both, part["family"], stats.spearman_correlation, seed=seed, **draws
+        sized = table.dropna(subset=[measure, "billion"])
+        both = sized[[measure, "billion"]].to_numpy(dtype=float)
+        interval = stats.bootstrap_over_groups(
+            both, sized["family"], stats.spearman_correlation, seed=seed, **draws
         )
-        row = {"measure": measure, "n": len(part), "families": drawn.groups}
-        row |= {"estimate": drawn.estimate, "low": drawn.low, "high": drawn.high}
-        rows.append(row | {"p": stats.rank_correlation_test(*both.T, seed=seed).p})
-    found = pd.DataFrame(rows)
-    return found.assign(p_holm=stats.holm_adjusted_p_values(found["p"]))
+        row = {
+            "measure": measure,
+            "n": len(sized),
+            "families": interval.groups,
+            "estimate": interval.estimate,
+            "low": interval.low,
+            "high": interval.high,
+            "p": stats.rank_correlation_test(*both.T, seed=seed).p,
+        }
+        rows.append(row)
+    correlations = pd.DataFrame(rows)
+    return correlations.assign(p_holm=stats.holm_adjusted_p_values(correlations["p"]))
 
 
 def models_in_both_papers(
     x: str = LKE_ACCURACY, y: str = NCCR_ZERO_SHOT, least: str = "probably"
 ) -> pd.DataFrame:
-    """Return the models that two papers print; ``doubtful``: a match may be of other weights."""
-    rows = paper_models.measures_of_all_papers(least)[["family", "kind", x, y]].dropna()
-    unsure = _unsure((x, y), least)["model"]
-    return rows.assign(doubtful=rows.index.isin(unsure)).rename(
-        columns={x: short_name_of_measure(x), y: short_name_of_measure(y)}
-    )
+    """Return the models of two papers; ``doubtful``: perhaps of other weights."""
+    table = paper_models.measures_of_all_papers(least)
+    rows = table[["family", "kind", x, y]].dropna()
+    doubtful = _doubtful_matches((x, y), least)["model"]
+    rows = rows.assign(doubtful=rows.index.isin(doubtful))
+    short_names = {name: short_name_of_measure(name) for name in (x, y)}
+    return rows.rename(columns=short_names)
 
 
-def _unsure(measures: Collection[str], least: str) -> pd.DataFrame:
-    """Return the matches to the papers of some measures that may be of other weights."""
-    found = paper_models.model_matches(least)
+def _doubtful_matches(measures: Collection[str], least: str) -> pd.DataFrame:
+    """Return the matches to the measures' papers that may be of other weights."""
+    matches = paper_models.model_matches(least)
     papers = paper_models.published_measures()["paper"].reindex(measures)
-    return found[
-        found["paper"].isin(papers)
-        & (found["certainty"] != paper_models.MATCH_CERTAINTIES[0])
-    ]
+    is_sure = matches["certainty"] == paper_models.MATCH_CERTAINTIES[0]
+    return matches[matches["paper"].isin(papers) & ~is_sure]
 
 
 def rank_differences_of_models(
     x: str = LKE_ACCURACY, y: str = NCCR_ZERO_SHOT, least: str = "probably"
 ) -> pd.DataFrame:
-    """Return how differently two measures rank each model, the largest difference first."""
+    """Return how differently two measures rank each model, largest difference first.
+
+    ``rank_x, rank_y`` are 1 for the best; ``gap`` is between standardised ranks;
+    ``known`` says what else is known of the model.
+    """
     better = paper_models.published_measures()["better"].replace(0, 1)
-    rows = paper_models.measures_of_all_papers(least)[["family", "kind", x, y]].dropna()
-    rank_x, rank_y = (rows[name].rank(ascending=better[name] < 0) for name in (x, y))
-    standard = [(rank - rank.mean()) / rank.std(ddof=0) for rank in (rank_x, rank_y)]
-    found = rows.assign(rank_x=rank_x, rank_y=rank_y, gap=standard[0] - standard[1])
-    unsure, known = _unsure((x, y), least), []
-    for model, row in rows.iterrows():
-        parts = ["tuned"] if row["kind"] == "tuned" else []
-        matches = unsure[unsure["model"] == model].itertuples()
-        parts += [f"match in {each.paper}: {each.certainty}" for each in matches]
-        guessed = [
-            each for each in (x, y) if row[each] <= GUESSING_ACCURACY.get(each, -np.inf)
-        ]
-        known.append(
-            "; ".join(
-                parts
-                + [
-                    f"{short_name_of_measure(each)} not above guessing"
-                    for each in guessed
-                ]
-            )
-        )
-    found = found.assign(known=known)
-    return found.sort_values("gap", key=np.abs, ascending=False, kind="stable")
+    table = paper_models.measures_of_all_papers(least)
+    models = table[["family", "kind", x, y]].dropna()
+    rank_x = models[x].rank(ascending=better[x] < 0)
+    rank_y = models[y].rank(ascending=better[y] < 0)
+    doubtful = _doubtful_matches((x, y), least)
+    known = []
+    for model, row in models.iterrows():
+        matches = doubtful[doubtful["model"] == model]
+        known.append(_caveats_on_model(row, (x, y), matches))
+    models = models.assign(
+        rank_x=rank_x,
+        rank_y=rank_y,
+        gap=_standardised(rank_x) - _standardised(rank_y),
+        known=known,
+    )
+    return models.sort_values("gap", key=np.abs, ascending=False, kind="stable")
+
+
+def _standardised(rank: pd.Series) -> pd.Series:
+    """Return ranks of mean 0 and standard deviation 1."""
+    return (rank - rank.mean()) / rank.std(ddof=0)
+
+
+def _caveats_on_model(
+    row: pd.Series, measures: Iterable[str], doubtful: pd.DataFrame
+) -> str:
+    """Say that a model is tuned, its match in doubt, its accuracy that of guessing."""
+    caveats = []
+    if row["kind"] == "tuned":
+        caveats.append("tuned")
+    for match in doubtful.itertuples():
+        caveats.append(f"match in {match.paper}: {match.certainty}")
+    for measure in measures:
+        if row[measure] <= GUESSING_ACCURACY.get(measure, -np.inf):
+            caveats.append(f"{short_name_of_measure(measure)} not above guessing")
+    return "; ".join(caveats)
 
 
 def pairs_with_doubtful_matches(
     doubted: pd.DataFrame, least: str
 ) -> tuple[pd.DataFrame, pd.Series]:
-    """Return the pairs with matches to leave out, and in which one of these moves p across 0.05."""
+    """Return the pairs with matches to leave out, and where one moves p across 0.05."""
     rows = doubted.dropna(subset=[f"p, {least}", "moved"])
     rows = rows[rows["doubtful"] > 0]
-    before = rows[f"p, {least}"] < SIGNIFICANCE_LEVEL
-    return rows, before & (rows["largest"] >= SIGNIFICANCE_LEVEL) | ~before & (
-        rows["smallest"] < SIGNIFICANCE_LEVEL
-    )
+    significant = rows[f"p, {least}"] < SIGNIFICANCE_LEVEL
+    is_lost = significant & (rows["largest"] >= SIGNIFICANCE_LEVEL)
+    is_won = ~significant & (rows["smallest"] < SIGNIFICANCE_LEVEL)
+    return rows, is_lost | is_won
 
 
 def correlations_where_up_is_better(sized: pd.DataFrame) -> pd.DataFrame:
-    """Turn the correlations of measures of which a lower one is better, so that up is better."""
+    """Turn the bounds of measures of which less is better, so that up is better."""
     rows = sized.dropna(subset=["estimate"])
-    up = (
-        paper_models.published_measures()["better"]
-        .reindex(rows["measure"])
-        .replace(0, 1)
-        .to_numpy()
-        > 0
+    better = paper_models.published_measures()["better"].reindex(rows["measure"])
+    is_up_better = better.replace(0, 1).to_numpy() > 0
+    return rows.assign(
+        low=np.where(is_up_better, rows["low"], -rows["high"]),
+        high=np.where(is_up_better, rows["high"], -rows["low"]),
     )
-    low, high = (
-        np.where(up, rows["low"], -rows["high"]),
-        np.where(up, rows["high"], -rows["low"]),
-    )
-    return rows.assign(low=low, high=high)
 
 
 def comparisons_for_appendix(
     compared: pd.DataFrame, crossed: pd.Series, least: str, **draws: int
 ) -> Iterator[tuple[str, Sequence[float]]]:
     """Yield what is compared without a sentence: its label and the statistic."""
-    loose = correlations_of_measures(
-        [(LKE_ACCURACY, y) for y in MONITOR_MEASURES], "same family", **draws
-    )
-    pairs = pd.concat([compared, loose.assign(pair=loose["pair"] + ", same family")])
-    rows = pairs.dropna(subset=["rho"]).rename(columns={"rho": "estimate"})
+    monitor_pairs = [(LKE_ACCURACY, measure) for measure in MONITOR_MEASURES]
+    loose = correlations_of_measures(monitor_pairs, "same family", **draws)
+    loose = loose.assign(pair=loose["pair"] + ", same family")
+    rows = pd.concat([compared, loose]).dropna(subset=["rho"])
+    rows = rows.rename(columns={"rho": "estimate"})
     yield from appendix.labelled_estimates(rows, "ρ of {pair}")
-    yield (
-        "pairs that one doubtful match decides",
-        share_without_interval(crossed.sum(), len(crossed)),
-    )
-    sized = correlations_where_up_is_better(
-        correlations_with_model_size(least=least, **draws)
-    )
-    sized = sized.assign(
-        estimate=sized["estimate"].abs(),
-        short=sized["measure"].map(short_name_of_measure),
-    )
+    share = share_without_interval(crossed.sum(), len(crossed))
+    yield "pairs that one doubtful match decides", share
+    sized = correlations_with_model_size(least=least, **draws)
+    sized = correlations_where_up_is_better(sized)
+    short_names = sized["measure"].map(short_name_of_measure)
+    sized = sized.assign(estimate=sized["estimate"].abs(), short=short_names)
     yield from appendix.labelled_estimates(sized, "better if larger, {short}")
 
 
 def rank_differences_by_measure(others: Iterable[str], least: str) -> pd.DataFrame:
-    """Tell how differently IC-LKE and each other measure rank the models."""
-    parts = [
-        rank_differences_of_models(LKE_ACCURACY, y, least)
-        .assign(other=short_name_of_measure(y))
-        .reset_index()
-        for y in others
-    ]
+    """Return how differently IC-LKE and each other measure rank the models."""
+    parts = []
+    for measure in others:
+        ranks = rank_differences_of_models(LKE_ACCURACY, measure, least)
+        ranks = ranks.assign(other=short_name_of_measure(measure))
+        parts.append(ranks.reset_index())
     return pd.concat(parts)[["model", "other", "rank_x", "rank_y", "gap", "known"]]
 
 
 def draw_models_by_family(
     table: pd.DataFrame, x: str, y: str, ax: Axes | None = None
 ) -> Axes:
-    """Draw two measures of models, coloured by family, marked by kind; ``doubtful`` hollow."""
+    """Draw two measures of models, families coloured, kinds marked, doubtful hollow."""
     table = table.dropna(subset=[x, y])
     if table.empty:
         return empty_panel(ax, f"No model has both {x} and {y}.")
-    ax = ax or plt.subplots(figsize=(6, 4.4))[1]
-    rows = table.assign(doubtful=table.get("doubtful", False)).reset_index(
-        names="model"
-    )
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 4.4))
+    if "doubtful" not in table:
+        table = table.assign(doubtful=False)
+    rows = table.reset_index(names="model")
     for row in rows.to_dict("records"):
         colour = family_colour(row["family"])
-        face = "white" if row["doubtful"] else colour
-        ax.plot(
-            row[x],
-            row[y],
-            KIND_MARKERS[row["kind"]],
-            ms=7,
-            color=colour,
-            mfc=face,
-            mew=1.5,
-        )
+        face = colour
+        if row["doubtful"]:
+            face = "white"
+        marker = KIND_MARKERS[row["kind"]]
+        ax.plot(row[x], row[y], marker, ms=7, color=colour, mfc=face, mew=1.5)
     ax.set(xlabel=drawable_text(x), ylabel=drawable_text(y))
     ax.margins(0.16, 0.12)
-    _legends(ax, rows)
+    _draw_legends(ax, rows)
     name_points(ax, rows, x, y, "model")
     return ax
 
 
-def _legends(ax: Axes, rows: pd.DataFrame) -> None:
-    look = {"color": GREY, "ls": "", "ms": 7, "mew": 1.5}
-    kinds = {
-        kind: {"marker": KIND_MARKERS[kind]}
-        for kind in KIND_MARKERS
-        if kind in set(rows["kind"])
-    }
+def _draw_legends(ax: Axes, rows: pd.DataFrame) -> None:
+    """Draw a legend of kinds above the axes, and one of families above it."""
+    families = _looks_of_families(rows["family"])
+    _draw_legend(ax, families, height=1.07, most_columns=5)
+    ax.add_artist(ax.get_legend()).set_clip_on(False)  # else the layout has no room
+    kinds = {}
+    for kind, marker in KIND_MARKERS.items():
+        if kind in set(rows["kind"]):
+            kinds[kind] = {"marker": marker}
     if rows["doubtful"].any():
-        kinds["match in doubt"] = {"marker": "o", "mfc": "white"}
-    named = {
-        family_colour(name): name for name in sorted(set(rows["family"]), reverse=True)
-    }
-    named |= {GREY: "other families"} if GREY in named else {}
-    order = sorted(named.items(), key=lambda item: (item[0] == GREY, item[1]))
-    families = {
-        drawable_text(name): {"marker": "s", "color": colour} for colour, name in order
-    }
-    spaces = {"borderaxespad": 0.3, "columnspacing": 1.0, "handletextpad": 0.2}
-    for part, most, height in ((families, 5, 1.07), (kinds, 3, 1)):
-        if above := ax.get_legend():
-            ax.add_artist(above).set_clip_on(False)  # else the layout leaves it no room
-        handles = [
-            Line2D([], [], label=name, **look | own) for name, own in part.items()
-        ]
-        place = {"loc": "lower right", "bbox_to_anchor": (1, height)}
-        ax.legend(handles=handles, ncols=min(most, len(handles)), **place, **spaces)
+        kinds[MATCH_IN_DOUBT] = {"marker": "o", "mfc": "white"}
+    _draw_legend(ax, kinds, height=1, most_columns=3)
+
+
+def _looks_of_families(families: pd.Series) -> dict[str, dict[str, str]]:
+    """Return by name in the legend the look of each family that has its own colour.
+
+    Families of one colour have one name: the first, or "other families", which is last.
+    """
+    name_of_colour = {}
+    for name in sorted(set(families), reverse=True):
+        name_of_colour[family_colour(name)] = name
+    looks = {}
+    for colour, name in sorted(name_of_colour.items(), key=itemgetter(1)):
+        if colour != GREY:
+            looks[drawable_text(name)] = {"marker": "s", "color": colour}
+    if GREY in name_of_colour:
+        looks[drawable_text("other families")] = {"marker": "s", "color": GREY}
+    return looks
+
+
+def _draw_legend(
+    ax: Axes, looks: Mapping[str, Mapping[str, str]], height: float, most_columns: int
+) -> None:
+    """Draw a legend of points at a height of the axes, 1 at their upper end."""
+    usual = {"color": GREY, "ls": "", "ms": 7, "mew": 1.5}
+    handles = []
+    for label, look in looks.items():
+        handles.append(Line2D([], [], label=label, **{**usual, **look}))
+    ax.legend(
+        handles=handles,
+        ncols=min(most_columns, len(handles)),
+        loc="lower right",
+        bbox_to_anchor=(1, height),
+        borderaxespad=0.3,
+        columnspacing=1.0,
+        handletextpad=0.2,
+    )
 
 
 def draw_correlation_robustness(compared: pd.DataFrame) -> Axes:
-    """Draw correlations with their intervals, their values at equal size and without a family."""
-    names = {"rho": "estimate", "given_size": "ρ at equal size"}
-    rows = compared.dropna(subset=["rho"]).rename(columns=names)
+    """Draw correlations with intervals, at equal size, and without a family."""
+    given_size = "ρ at equal size"
+    rows = compared.dropna(subset=["rho"])
+    rows = rows.rename(columns={"rho": "estimate", "given_size": given_size})
     rows = rows.assign(label=rows["y"].map(short_name_of_measure))
     ax = shared_figures.forest_plot(
-        rows, mark="ρ at equal size", xlabel="ρ with IC-LKE accuracy"
+        rows, mark=given_size, xlabel="ρ with IC-LKE accuracy"
     )
-    if len(rows):
-        for column, label in (
-            ("least", "lowest and highest without a family"),
-            ("most", None),
-        ):
-            ax.plot(rows[column], range(len(rows)), "|", color=INK, ms=9, label=label)
-        ax.set_xticks(np.linspace(-1, 1, 5))
-        put_legend_above(ax)
+    if rows.empty:
+        return ax
+    places = range(len(rows))
+    label = "lowest and highest without a family"
+    ax.plot(rows["least"], places, "|", color=INK, ms=9, label=label)
+    ax.plot(rows["most"], places, "|", color=INK, ms=9)
+    ax.set_xticks(np.linspace(-1, 1, 5))
+    put_legend_above(ax)
     return ax

@@ -1,4 +1,4 @@
-"""The kept answers of SmolLM2, a model that people use, and what they show by frequency of name."""
+"""The kept answers of SmolLM2, a model that people use, by how frequent a name is."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,16 +18,10 @@ from notebooks.atlas import records
 from notebooks.kit.plots import result_tables, shared_figures
 
 SMOLLM2_ARCHIVE = PROJECT_FOLDER / "results" / "smollm2.zip"
-SMOLLM2_CHAT_ARCHIVE = (
-    PROJECT_FOLDER / "results" / "smollm2-chat.zip"
-)  # fewer questions, in the model's chat template
-FREQUENCY_GROUPS = (
-    0,
-    30,
-    300,
-    3_000,
-    30_000,
-)  # occurrences in a thousand million words, from which each is
+# Fewer questions, in the model's chat template
+SMOLLM2_CHAT_ARCHIVE = PROJECT_FOLDER / "results" / "smollm2-chat.zip"
+# Occurrences in a thousand million words, from which each is
+FREQUENCY_GROUPS = (0, 30, 300, 3_000, 30_000)
 MAIN_MEASURES = (
     "MONITOR",
     "coverage",
@@ -44,173 +38,198 @@ CONTEXT_TITLES = {
     "unrelated": "unrelated word first",
     "wrong": "wrong answer first",
 }
+KEPT_TITLES = {  # of answers that were right with nothing first
+    "unrelated": f"kept: {CONTEXT_TITLES['unrelated']}",
+    "wrong": f"kept: {CONTEXT_TITLES['wrong']}",
+    "reworded": "kept: another wording",
+}
 
 
 def read_answers_and_measures(
     path: Path = SMOLLM2_ARCHIVE,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the answers of MONITOR, and the measures of all four studies, computed anew."""
+    """Return MONITOR's answers, and the measures of all four studies, computed anew."""
     shared, _ = exchange.verify_archive(path)
     rows = []
     for name, run in shared.record["runs"].items():
-        titles = {measure.name: measure.title for measure in STUDIES[name].MEASURES}
-        rows += [
-            {"study": name, "title": titles[m["measure"]], **m} for m in run["measures"]
-        ]
-    table = pd.DataFrame(rows)[
-        ["study", "measure", "title", "estimate", "low", "high", "n"]
-    ]
-    return shared.answers("monitor"), table
+        titles = _titles_of_measures(name)
+        for measure in run["measures"]:
+            title = titles[measure["measure"]]
+            rows.append({"study": name, "title": title, **measure})
+    columns = ["study", "measure", "title", "estimate", "low", "high", "n"]
+    return shared.answers("monitor"), pd.DataFrame(rows)[columns]
+
+
+def _titles_of_measures(study: str) -> dict[str, str]:
+    """Return the titles of a study's measures by name."""
+    return {measure.name: measure.title for measure in STUDIES[study].MEASURES}
 
 
 def accuracy_by_fact_and_context(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return what is right of each fact by what is said first, and how often its name occurs."""
+    """Return what is right of each fact by context, and how often its name occurs.
+
+    ``often`` is the group of `FREQUENCY_GROUPS`, ``reworded`` the share of right
+    answers to the other wordings of the question alone.
+    """
     marked = accuracy.mark_texts(answers)
-    reworded = (marked["context"] == "none") & (marked["frame"] != 0)
-    said = accuracy.marks_by_fact_and_prompt(marked[~reworded], "context")
-    other = marked[reworded].groupby("item")["right"].mean()
-    names = marked.drop_duplicates("item").set_index("item")["subject"]
-    often = names.map(name_frequencies())
-    return said.assign(
-        reworded=said["item"].map(other),
-        subject=said["item"].map(names),
-        occurrences=said["item"].map(often),
-        often=said["item"].map(
-            often.map(lambda n: max(g for g in FREQUENCY_GROUPS if g <= n))
-        ),
+    is_reworded = (marked["context"] == "none") & (marked["frame"] != 0)
+    facts = accuracy.marks_by_fact_and_prompt(marked[~is_reworded], "context")
+    reworded = marked[is_reworded].groupby("item")["right"].mean()
+    subjects = marked.drop_duplicates("item").set_index("item")["subject"]
+    occurrences = subjects.map(name_frequencies())
+    items = facts["item"]
+    return facts.assign(
+        reworded=items.map(reworded),
+        subject=items.map(subjects),
+        occurrences=items.map(occurrences),
+        often=items.map(occurrences.map(_frequency_group)),
     )
 
 
+def _frequency_group(occurrences: float) -> int:
+    """Return the lowest frequency of the group that a frequency is in."""
+    return max(least for least in FREQUENCY_GROUPS if least <= occurrences)
+
+
 def accuracy_by_name_frequency(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
-    """Return the share of right answers by frequency of the name and by what is said first."""
+    """Return the share of right answers by frequency of the name and by context."""
     parts = []
-    for column, name in CONTEXT_TITLES.items():
-        rows, mean = (
-            facts.assign(right=facts[column]),
-            {"right": (["right"], stats.mean)},
-        )
-        found = stats.intervals_by_group(rows, mean, "often", **draws)
-        found = found[~found["often"].isin(["all", "mean"])]
-        parts.append(found.assign(first=name, often=found["often"].astype(int)))
+    for context, title in CONTEXT_TITLES.items():
+        measure = {"right": ([context], stats.mean)}
+        shares = stats.intervals_by_group(facts, measure, "often", **draws)
+        shares = shares[~shares["often"].isin(["all", "mean"])]
+        parts.append(shares.assign(first=title, often=shares["often"].astype(int)))
     return pd.concat(parts, ignore_index=True)
 
 
 def draw_accuracy_beside_atlas(facts: pd.DataFrame, **draws: int) -> tuple[Axes, Axes]:
-    """Draw accuracy by exposure in the atlas models, and by frequency of the name in SmolLM2."""
-    table = records.recorded_evaluation(
-        records.untuned_models(records.bundled_models())
-    )
-    alone = (
-        accuracy_by_name_frequency(facts, **draws)
-        .query("first == @WORDS['none']")
-        .assign(first="SmolLM2")
-    )
+    """Draw accuracy by exposure in atlas models, and by name frequency in SmolLM2."""
+    models = records.untuned_models(records.bundled_models())
+    recorded = records.recorded_evaluation(models)
+    question_alone = recorded[recorded["condition"] == records.QUESTION_ALONE]
+    by_frequency = accuracy_by_name_frequency(facts, **draws)
+    nothing_first = by_frequency[by_frequency["first"] == CONTEXT_TITLES["none"]]
     _, (left, right) = plt.subplots(
         1, 2, figsize=(9, 3.8), sharey=True, layout="constrained"
     )
-    told = table[table["condition"] == records.QUESTION_ALONE]
-    words = {"axis": "doublings", "xlabel": records.EXPOSURE_AXIS_LABEL}
     shared_figures.curve_plot(
-        told, "exposures", "model", left, ylabel="facts answered correctly", **words
+        question_alone,
+        "exposures",
+        "model",
+        left,
+        axis="doublings",
+        xlabel=records.EXPOSURE_AXIS_LABEL,
+        ylabel="facts answered correctly",
     )
-    words = {"axis": "even", "xlabel": "occurrences of the name, at least"}
-    shared_figures.curve_plot(alone, "often", "first", right, **words)
+    shared_figures.curve_plot(
+        nothing_first.assign(first="SmolLM2"),
+        "often",
+        "first",
+        right,
+        axis="even",
+        xlabel="occurrences of the name, at least",
+    )
     return left, right
 
 
 def differences_between_formats(**draws: int) -> pd.DataFrame:
-    """Return how much higher each measure is in the kept format than in the chat template."""
-    kept, chat = (
-        exchange.read_archive(SMOLLM2_ARCHIVE),
-        exchange.verify_archive(SMOLLM2_CHAT_ARCHIVE)[0],
-    )
+    """Return how much higher each measure is in the kept format than in chat's."""
+    usual = exchange.read_archive(SMOLLM2_ARCHIVE)
+    chat, _ = exchange.verify_archive(SMOLLM2_CHAT_ARCHIVE)
     parts = []
     for name in chat.record["runs"]:
-        ways = {
-            run.record["runs"][name]["model"]["prompt_format"]: run
-            for run in (chat, kept)
-        }
-        asked = {way: _study(run, name) for way, run in ways.items()}
-        titles = {measure.name: measure.title for measure in STUDIES[name].MEASURES}
-        found = compare_models(STUDIES[name], asked, **draws)
-        parts.append(found.assign(study=name, title=found["measure"].map(titles)))
+        facts = {}
+        for shared in (chat, usual):
+            prompt_format = shared.record["runs"][name]["model"]["prompt_format"]
+            facts[prompt_format] = _facts_of_study(shared, name)
+        differences = compare_models(STUDIES[name], facts, **draws)
+        titles = differences["measure"].map(_titles_of_measures(name))
+        parts.append(differences.assign(study=name, title=titles))
     return pd.concat(parts, ignore_index=True).dropna(subset=["estimate"])
 
 
-def _study(shared: record.SharedRuns, name: str) -> pd.DataFrame:
+def _facts_of_study(shared: record.SharedRuns, name: str) -> pd.DataFrame:
     """Return the facts of a study in an archive."""
     parameters = shared.record["runs"][name]["parameters"]
     return record.facts_from_answers(name, parameters, shared.answers(name))
 
 
 def correlations_with_name_frequency(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
-    """Return how scores go with the frequency of the name, both ranked within relations."""
-    shared = exchange.read_archive(SMOLLM2_ARCHIVE)
-    studies = {name: facts_by_item(_study(shared, name)) for name in STUDIES}
-    known = facts[facts["none"] == 1].set_index("item")
-    scores = {"asked once": studies["monitor"]["asked_once"]}
-    for name, found in studies.items():
-        seen = found[found["seen"] > 0] if "seen" in found else found
-        scores[name.replace("_", " ")] = STUDIES[name].verdict(seen)["score"]
-    scores |= {
-        f"kept: {CONTEXT_TITLES[said]}": known[said] for said in ("unrelated", "wrong")
-    }
-    scores["kept: another wording"] = known["reworded"]
+    """Return how scores go with the frequency of the name, ranked within relations."""
     atlas = datasets.load("atlas").set_index("fact")
+    frequencies = name_frequencies()
     rows = []
-    for what, score in scores.items():
+    for title, score in _scores_by_title(facts).items():
         table = atlas.loc[score.index, ["relation", "subject"]].assign(score=score)
-        table = table.assign(often=table["subject"].map(name_frequencies())).dropna()
-        table[["score", "often"]] = table.groupby("relation")[["score", "often"]].rank(
-            pct=True
-        )
+        table = table.assign(often=table["subject"].map(frequencies)).dropna()
+        columns = ["score", "often"]
+        table[columns] = table.groupby("relation")[columns].rank(pct=True)
         table["more"] = table["often"] > 0.5
-        rank, area = (
-            stats.bootstrap(
-                table[["score", with_]].astype(float), of, table["relation"], **draws
-            )
-            for with_, of in (
-                ("often", stats.pearson_correlation),
-                ("more", roc_curve.area_under_roc_curve),
-            )
+        rank = stats.bootstrap(
+            table[["score", "often"]].astype(float),
+            stats.pearson_correlation,
+            table["relation"],
+            **draws,
         )
-        rows.append(
-            {
-                "what": what,
-                **rank._asdict(),
-                "area": result_tables.interval(*area[:3], digits=2),
-            }
+        area = stats.bootstrap(
+            table[["score", "more"]].astype(float),
+            roc_curve.area_under_roc_curve,
+            table["relation"],
+            **draws,
         )
+        text = result_tables.interval(area.estimate, area.low, area.high, digits=2)
+        rows.append({"what": title, **rank._asdict(), "area": text})
     return pd.DataFrame(rows)
+
+
+def _scores_by_title(facts: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return SmolLM2's scores of facts: asked once, by each study, and if kept."""
+    shared = exchange.read_archive(SMOLLM2_ARCHIVE)
+    scores = {}
+    for name, study in STUDIES.items():
+        studied = facts_by_item(_facts_of_study(shared, name))
+        if name == "monitor":
+            scores["asked once"] = studied["asked_once"]
+        if "seen" in studied:
+            studied = studied[studied["seen"] > 0]
+        scores[name.replace("_", " ")] = study.verdict(studied)["score"]
+    known = facts[facts["none"] == 1].set_index("item")
+    for column, title in KEPT_TITLES.items():
+        scores[title] = known[column]
+    return scores
 
 
 def exposure_frequency_correlations(
     model: str = "atlas-m", **draws: int
 ) -> pd.DataFrame:
-    """Return by relation how the frequency of a name goes with the times a model read its fact."""
+    """Return by relation how a name's frequency goes with its fact's exposure."""
     atlas = datasets.load("atlas")
-    told = atlas["fact"].map(training_exposure(model)["exposures"])
     table = atlas.assign(
-        told=told, often=atlas["subject"].map(name_frequencies())
-    ).dropna()
-    return stats.intervals_by_group(
-        table, {"ρ": (["told", "often"], stats.spearman_correlation)}, **draws
+        exposures=atlas["fact"].map(training_exposure(model)["exposures"]),
+        often=atlas["subject"].map(name_frequencies()),
     )
+    measure = {"ρ": (["exposures", "often"], stats.spearman_correlation)}
+    return stats.intervals_by_group(table.dropna(), measure, **draws)
 
 
 def tables_for_appendix(
     measured: pd.DataFrame, formats: pd.DataFrame, rising: pd.DataFrame, **draws: int
 ) -> dict[str, pd.DataFrame]:
     """Return the appendix's tables of SmolLM2 by name."""
-    formats = formats.drop(columns=["second", "study"])
-    found = {"smollm2_all": measured, "formats": formats, "rising_all": rising}
-    return found | {"agreement": exposure_frequency_correlations(**draws)}
+    return {
+        "smollm2_all": measured,
+        "formats": formats.drop(columns=["second", "study"]),
+        "rising_all": rising,
+        "agreement": exposure_frequency_correlations(**draws),
+    }
 
 
 def example_fact_of_frequent_name(
     facts: pd.DataFrame, columns: Mapping[str, str]
 ) -> pd.DataFrame:
     """Return one fact of a frequent name that an unrelated word changes."""
-    moved = facts[(facts["none"] == 1) & (facts["unrelated"] < 1)]
-    chosen = (moved if len(moved) else facts).nlargest(1, "occurrences")
-    return chosen[list(columns)].rename(columns=columns)
+    candidates = facts[(facts["none"] == 1) & (facts["unrelated"] < 1)]
+    if candidates.empty:
+        candidates = facts
+    example = candidates.nlargest(1, "occurrences")
+    return example[list(columns)].rename(columns=columns)
