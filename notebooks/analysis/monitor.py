@@ -431,7 +431,7 @@ def _comparisons_of_anchors(
 def comparisons_of_unrelated_word(
     table: pd.DataFrame, truth: pd.DataFrame, **draws: Any
 ) -> Iterator[tuple[str, Any, float]]:
-    """Yield what an unrelated word loses and gains, and its cost for facts read often."""
+    """Yield what an unrelated word loses, gains, and costs facts read often."""
     rows = table.dropna(subset=["none", "unrelated"])
     known = rows[rows["none"] == 1]
     lost = np.abs(1 - known["unrelated"])
@@ -454,7 +454,7 @@ def measures_beside_paper(
     source: Mapping[str, Any],
     who: str,
 ) -> pd.DataFrame:
-    """Put means over relations above the paper's; its MONITOR is the mean of Table 10."""
+    """Put means over relations above the paper's; MONITOR is the mean of Table 10."""
     # Table 4 prints a sum over twenty relations divided by 21: 5 % below our means.
     mean = measured.query("relation == 'mean'").set_index("measure")["estimate"]
     ours = {
