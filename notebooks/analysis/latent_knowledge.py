@@ -1,4 +1,4 @@
-"""What the chapter on latent knowledge computes beside its measure, and what its appendix lists."""
+"""What the chapter on latent knowledge computes beside its measure, and its tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -29,57 +29,56 @@ AVERAGED_MEASURES = {name: ([name], stats.mean) for name in ("right", "mass", "c
 
 
 def facts_by_role(settings: Mapping[str, Any]) -> tuple[pd.DataFrame, ...]:
-    """Return the facts: all, for examples, to ask, of close-ups; and how many examples at most."""
-    for name in filter(None, (settings["separator"], *settings["separators"])):
-        lists.pair_template_and_separator(
-            name
-        )  # refuses an unknown one before anything is asked
-    dataset, relations, seed = (
-        settings[name] for name in ("dataset", "relations", "seed")
-    )
+    """Return the facts: all, for examples, to ask, for close-ups; and n of examples."""
+    for name in (settings["separator"], *settings["separators"]):
+        if name:  # refused here if it is unknown, before anything is asked
+            lists.pair_template_and_separator(name)
+    dataset = settings["dataset"]
+    relations = settings["relations"]
+    seed = settings["seed"]
     facts = datasets.load(dataset, relations or None)
     others = facts[~facts["relation"].isin(settings["left_out"])]
-    facts, notes = lists.divisible_facts_and_notes(
-        facts if relations or others.empty else others, seed
-    )
-    print(
-        "".join(
-            f"{note}\n"
-            for note in [*datasets.notes_on_facts(dataset, relations), *notes]
-        ),
-        end="",
-    )
-    parts = lists.divide_into_examples_and_tests(facts, seed=seed).groupby("role")
-    pool, asked = parts.get_group("example"), parts.get_group("test")
-    close = asked.groupby("relation").head(settings["n_close"])
-    most = int(pool["relation"].value_counts().max())
-    return facts, pool, asked, close, min(settings["n_examples"], most)
+    if not relations and not others.empty:
+        facts = others
+    facts, notes = lists.divisible_facts_and_notes(facts, seed)
+    for note in [*datasets.notes_on_facts(dataset, relations), *notes]:
+        print(note)
+    roles = lists.divide_into_examples_and_tests(facts, seed=seed).groupby("role")
+    pool = roles.get_group("example")
+    tests = roles.get_group("test")
+    close = tests.groupby("relation").head(settings["n_close"])
+    n_in_pool = int(pool["relation"].value_counts().max())
+    return facts, pool, tests, close, min(settings["n_examples"], n_in_pool)
 
 
 def chosen_separator_and_trial(
-    lm: LanguageModel, given: Mapping[str, Any]
+    lm: LanguageModel, settings: Mapping[str, Any]
 ) -> tuple[str, pd.DataFrame]:
-    """Return the separator that is set, or the best on facts that are not tested; and the trial."""
-    if given["separator"]:
-        nothing = pd.DataFrame(columns=["right", "mass", "n"]).rename_axis("separator")
-        return given["separator"], nothing
-    tried = study.try_separators(
-        lm, **settings_for_function(study.try_separators, given)
-    )
-    return tried.index[0], tried
+    """Return the separator that is set, or the best on untested facts; the trial."""
+    if settings["separator"]:
+        no_trial = pd.DataFrame(columns=["right", "mass", "n"])
+        return settings["separator"], no_trial.rename_axis("separator")
+    settings = settings_for_function(study.try_separators, settings)
+    trial = study.try_separators(lm, **settings)
+    return trial.index[0], trial
 
 
 def has_commonest_object(tests: pd.DataFrame, pool: pd.DataFrame) -> pd.Series:
-    """Tell whether facts have their relation's commonest object, first in the alphabet."""
-    usual = pool.groupby("relation")["object"].agg(
-        lambda objects: objects.mode().iloc[0]
-    )
-    right = tests["object"] == tests["relation"].map(usual)
-    return right.astype(float).set_axis(tests["fact"])
+    """Tell whether facts have their relation's commonest object, in a tie the first."""
+    commonest = pool.groupby("relation")["object"].agg(_first_mode)
+    is_commonest = tests["object"] == tests["relation"].map(commonest)
+    return is_commonest.astype(float).set_axis(tests["fact"])
 
 
-def _pairs(table: pd.DataFrame, by: str, ways: Sequence[Any]) -> pd.DataFrame:
-    """Return the facts asked in all ways, a column a way; several times in one: their mean."""
+def _first_mode(objects: pd.Series) -> str:
+    """Return the commonest object; of several the first in the alphabet."""
+    return objects.mode().iloc[0]
+
+
+def _facts_asked_in_all_ways(
+    table: pd.DataFrame, by: str, ways: Sequence[Any]
+) -> pd.DataFrame:
+    """Return the mean marks of facts that were asked in all ways, a column a way."""
     wide = table.pivot_table("right", ["relation", "item"], by)
     return wide.reindex(columns=list(dict.fromkeys(ways))).dropna()
 
@@ -88,7 +87,7 @@ def paired_accuracy_difference(
     table: pd.DataFrame, by: str, first: Any, second: Any, **draws: int
 ) -> stats.Difference:
     """Compare two ways of asking on the facts that were asked in both."""
-    wide = _pairs(table, by, (first, second))
+    wide = _facts_asked_in_all_ways(table, by, (first, second))
     if first == second or wide.empty:
         return stats.paired_difference([], [])
     strata = wide.index.get_level_values("relation")
@@ -96,47 +95,44 @@ def paired_accuracy_difference(
 
 
 def accuracies_in_words(table: pd.DataFrame, by: str, **ways: Any) -> dict[str, str]:
-    """Write the accuracy of each way in percent, over the facts that were asked in all of them."""
-    wide = _pairs(table, by, list(ways.values()))
-    means = wide.mean()
-    return {
-        name: result_tables.interval(means[way], None, None, 1, 100)
-        for name, way in ways.items()
-    }
+    """Write each way's accuracy in percent, over the facts asked in all of them."""
+    means = _facts_asked_in_all_ways(table, by, list(ways.values())).mean()
+    return {name: _percent(means[way]) for name, way in ways.items()}
+
+
+def _percent(share: float) -> str:
+    return result_tables.interval(share, digits=1, scale=100)
 
 
 def accuracy_by_way_of_asking(
     table: pd.DataFrame, by: str, **draws: int
 ) -> pd.DataFrame:
-    """Estimate the accuracy of each way of asking, of the mean of a fact's several askings."""
-    means = (
-        table.groupby([by, "relation", "item"], sort=False)["right"]
-        .mean()
-        .reset_index()
-    )
+    """Estimate the accuracy of each way of asking, over means of each fact."""
+    keys = [by, "relation", "item"]
+    means = table.groupby(keys, sort=False)["right"].mean().reset_index()
     measure = {"right": (["right"], stats.mean)}
-    found = stats.intervals_by_group(means, measure, by=by, strata="relation", **draws)
-    return found[~found[by].isin(["all", "mean"])].reset_index(drop=True)
+    rates = stats.intervals_by_group(means, measure, by=by, strata="relation", **draws)
+    return rates[~rates[by].isin(["all", "mean"])].reset_index(drop=True)
 
 
 def levels_of_prompts(ways: pd.DataFrame, **draws: int) -> pd.DataFrame:
-    """Estimate the accuracy of each prompt, the list and the templates, with its ``way``."""
+    """Estimate the accuracy of each prompt, list or template, with its ``way``."""
     prompts = ways[["variant", "way"]].drop_duplicates()
-    return accuracy_by_way_of_asking(ways, "variant", **draws).merge(
-        prompts, on="variant", how="left"
-    )
+    rates = accuracy_by_way_of_asking(ways, "variant", **draws)
+    return rates.merge(prompts, on="variant", how="left")
 
 
 def answers_to_longest_list(
     tried: pd.DataFrame, tests: pd.DataFrame, n_examples: int
 ) -> pd.DataFrame:
-    """Return the answers of some facts behind the longest list of the first draw, as IC-LKE."""
-    first = (tried["examples"] == n_examples) & (tried["draw"] == 0)
-    return tried[first & tried["item"].isin(tests["fact"])].assign(variant="IC-LKE")
+    """Return answers after the longest list of the first draw, with variant IC-LKE."""
+    is_longest = (tried["examples"] == n_examples) & (tried["draw"] == 0)
+    is_test = tried["item"].isin(tests["fact"])
+    return tried[is_longest & is_test].assign(variant="IC-LKE")
 
 
 def prompts_to_continue(listed: pd.DataFrame, prompted: pd.DataFrame) -> pd.DataFrame:
-    """Return each fact's list and its first prompt of each kind, to be continued freely."""
+    """Return each fact's list and first prompt of each kind, to be continued freely."""
     first = prompted[prompted["template"] == 1]
     both = pd.concat([listed, first]).drop_duplicates(["item", "variant"])
     return both[list(lists.LIST_COLUMNS)]
@@ -145,91 +141,95 @@ def prompts_to_continue(listed: pd.DataFrame, prompted: pd.DataFrame) -> pd.Data
 def draw_accuracy_in_groups(
     groups: Mapping[str, pd.DataFrame], chance: float, chosen: str
 ) -> Axes:
-    """Draw the accuracy of ways of asking in groups, and guessing as a dashed line."""
-    rows, names = [], SEPARATOR_TITLES | {1: "1 example", chosen: f"{chosen} (chosen)"}
-    for what, table in groups.items():
-        label = [
-            names.get(n, n if isinstance(n, str) else f"{n} examples")
-            for n in table.iloc[:, 0]
-        ]
-        rows.append(table.assign(what=what, label=label))
-    ax = shared_figures.dot_plot(
-        pd.concat(rows), by="what", xlabel="accuracy", share=True
-    )
+    """Draw the accuracy of ways of asking in groups, and guessing as a dashed line.
+
+    A way is a number of ``examples`` or a ``separator``, a column of the group's table.
+    """
+    titles = SEPARATOR_TITLES | {1: "1 example", chosen: f"{chosen} (chosen)"}
+    parts = []
+    for group, table in groups.items():
+        labels = []
+        for way in table["examples" if "examples" in table else "separator"]:
+            title = way if isinstance(way, str) else f"{way} examples"
+            labels.append(titles.get(way, title))
+        parts.append(table.assign(what=group, label=labels))
+    rows = pd.concat(parts)
+    ax = shared_figures.dot_plot(rows, by="what", xlabel="accuracy", share=True)
     if ax.get_lines():
         ax.axvline(chance, color="grey", lw=1, ls="--", zorder=0)
     return ax
 
 
 def mark_generations(texts: pd.DataFrame) -> pd.DataFrame:
-    """Add ``right``: whether a text contains the true object as whole words (Appendix H.7)."""
-    found = [
-        float(contains_words(*pair)) for pair in zip(texts["text"], texts["object"])
+    """Add ``right``: does a text contain the object as whole words (Appendix H.7)."""
+    right = [
+        float(contains_words(row.text, row.object))
+        for row in texts[["text", "object"]].itertuples()
     ]
-    return texts.assign(right=found)
+    return texts.assign(right=right)
 
 
 def ranked_and_written_answers(
     ways: pd.DataFrame, texts: pd.DataFrame, way: str
 ) -> pd.DataFrame:
-    """Stack what was ranked first and what was written after the same prompts of a way (``by``)."""
+    """Stack what was ranked first and what was written after the prompts of a way.
+
+    The column ``by`` is "ranked" or "written".
+    """
     both = pd.concat([ways.assign(by="ranked"), texts.assign(by="written")])
-    written = texts.loc[texts["way"] == way, "template"]
-    return both[(both["way"] == way) & both["template"].isin(written)]
+    templates = texts.loc[texts["way"] == way, "template"]
+    return both[(both["way"] == way) & both["template"].isin(templates)]
 
 
 def ranking_and_writing_in_words(
     ways: pd.DataFrame, texts: pd.DataFrame, control: str = "HGP", **draws: int
 ) -> dict[str, str]:
-    """Write how many truths rank first and are written after a list, and the `control`'s gaps."""
-    after = (
-        ranked_and_written_answers(ways, texts, control),
-        "by",
-        "ranked",
-        "written",
+    """Write how many truths a list ranks first and has written, and two gaps.
+
+    ``control`` is what ranking adds after the `control`'s prompts, ``list`` what the
+    list adds to them in free text.
+    """
+    stacked = ranked_and_written_answers(ways, texts, control)
+    gain_of_ranking = paired_accuracy_difference(
+        stacked, "by", "ranked", "written", **draws
     )
-    each = {
-        "control": paired_accuracy_difference(*after, **draws),
-        "list": paired_accuracy_difference(texts, "way", "IC-LKE", control, **draws),
-    }
-    words = {
-        name: result_tables.interval(*found[:3], 1, 100) for name, found in each.items()
-    }
+    gain_of_list = paired_accuracy_difference(texts, "way", "IC-LKE", control, **draws)
     listed = ranked_and_written_answers(ways, texts, "IC-LKE")
-    return words | accuracies_in_words(listed, "by", ranked="ranked", written="written")
+    return {
+        "control": result_tables.interval(*gain_of_ranking[:3], digits=1, scale=100),
+        "list": result_tables.interval(*gain_of_list[:3], digits=1, scale=100),
+        **accuracies_in_words(listed, "by", ranked="ranked", written="written"),
+    }
 
 
 def accuracy_by_exposure_in_words(
     truth: pd.DataFrame, often: int = 8
 ) -> dict[str, str]:
-    """Write how many percent are right of facts never stated, and of those stated most often."""
-    groups = {"never": truth["exposures"] == 0, "stated": truth["exposures"] > often}
-    shares = {name: truth.loc[rows, "right"].mean() for name, rows in groups.items()}
-    return {
-        name: result_tables.interval(share, None, None, 1, 100)
-        for name, share in shares.items()
-    }
+    """Write the percentage right of facts never stated, and of those stated `often`."""
+    never = truth.loc[truth["exposures"] == 0, "right"]
+    stated = truth.loc[truth["exposures"] > often, "right"]
+    return {"never": _percent(never.mean()), "stated": _percent(stated.mean())}
 
 
 def accuracy_by_confidence(scores: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
     """Estimate the accuracy of facts of similar confidence, with Wilson's intervals."""
-    place = np.ceil(scores["top"] * bins).clip(1, bins)
-    groups = [rows for _, rows in scores.groupby(place)]
-    found = [
-        stats.wilson_interval(int(rows["right"].sum()), len(rows)) for rows in groups
-    ]
-    table = pd.DataFrame(found, columns=stats.Interval._fields)
-    return table.assign(confidence=[rows["top"].mean() for rows in groups])
+    bin_numbers = np.ceil(scores["top"] * bins).clip(1, bins)
+    rates = []
+    confidences = []
+    for _, rows in scores.groupby(bin_numbers):
+        rates.append(stats.wilson_interval(int(rows["right"].sum()), len(rows)))
+        confidences.append(rows["top"].mean())
+    table = pd.DataFrame(rates, columns=stats.Interval._fields)
+    return table.assign(confidence=confidences)
 
 
 def draw_reliability_diagram(scores: pd.DataFrame) -> Axes:
-    """Draw accuracy by confidence, which agree on the dashed line; above it the Brier score."""
-    words = {
-        "xlabel": "confidence: share of the likeliest choice",
-        "ylabel": "accuracy",
-    }
+    """Draw accuracy by confidence, equal on the dashed line; the title: Brier score."""
     ax = shared_figures.curve_plot(
-        accuracy_by_confidence(scores), "confidence", **words
+        accuracy_by_confidence(scores),
+        "confidence",
+        xlabel="confidence: share of the likeliest choice",
+        ylabel="accuracy",
     )
     if ax.get_lines():
         brier = ((scores["top"] - scores["right"]) ** 2).mean()
@@ -239,95 +239,115 @@ def draw_reliability_diagram(scores: pd.DataFrame) -> Axes:
 
 
 def disagreement_between_draws(curve: pd.DataFrame) -> pd.DataFrame:
-    """Return how often two draws of examples differ on a fact, by the number of examples."""
-    found = curve.groupby(["relation", "item", "examples"])["right"].agg(
-        ["mean", "size"]
-    )
-    found = found[found["size"] > 1].reset_index()
-    found["right"] = (
-        2 * found["mean"] * (1 - found["mean"]) * found["size"] / (found["size"] - 1)
-    )
-    return found
+    """Return how often two draws of examples differ on a fact, by their number."""
+    by_fact = curve.groupby(["relation", "item", "examples"])["right"]
+    table = by_fact.agg(["mean", "size"])
+    table = table[table["size"] > 1].reset_index()
+    share = table["mean"]
+    n = table["size"]
+    table["right"] = 2 * share * (1 - share) * n / (n - 1)
+    return table
 
 
 def share_of_unread_facts_known(truth: pd.DataFrame) -> tuple[float, float, float, int]:
-    """Estimate how many facts never read are known beyond guessing, with Wilson's interval."""
+    """Estimate how many unread facts are known beyond guessing (Wilson's interval)."""
     unread = truth[truth["exposures"] == 0]
-    found, chance = (
-        stats.wilson_interval(int(unread["right"].sum()), len(unread)),
-        unread["chance"].mean(),
-    )
-    return (*(number - chance for number in found[:3]), len(unread))
+    chance = unread["chance"].mean()
+    share = stats.wilson_interval(int(unread["right"].sum()), len(unread))
+    return share.estimate - chance, share.low - chance, share.high - chance, len(unread)
 
 
 def comparisons_for_appendix(
     frames: Mapping[str, pd.DataFrame], pair: tuple[str, str], **draws: int
 ) -> Iterator[tuple[str, Any]]:
     """Yield what is compared without a sentence: its name and the statistic."""
-    scores, curve, apart = (frames[name] for name in ("scores", "curve", "apart"))
-    ways, texts, known = (frames[name] for name in ("ways", "texts", "known"))
-    within = {"strata": scores["relation"], **draws}
-    guessed = stats.paired_difference(scores["right"], scores["chance"], **within)
-    yield "accuracy, less guessing among the choices", guessed
-    counts = sorted(n for n in set(curve["examples"]) if n)
-    for label, fewer in (
-        ("the fewest", counts[0]),
-        ("the next fewer", [0, *counts][-2]),
-    ):
-        gain = paired_accuracy_difference(curve, "examples", counts[-1], fewer, **draws)
-        yield f"accuracy: {counts[-1]} examples, less {label}, {fewer}", gain
-    change = disagreement_between_draws(curve[curve["examples"] > 0])
-    ends = (counts[0], counts[-1])
-    yield (
-        "two draws of examples differ: fewest, less most",
-        paired_accuracy_difference(change, "examples", *ends, **draws),
+    scores = frames["scores"]
+    guessing = stats.paired_difference(
+        scores["right"], scores["chance"], strata=scores["relation"], **draws
     )
-    for name in dict.fromkeys(apart["separator"]):
+    yield "accuracy, less guessing among the choices", guessing
+    yield from _comparisons_of_examples(frames["curve"], **draws)
+    yield from _comparisons_of_separators(frames["apart"], frames["curve"], **draws)
+    yield from _comparisons_of_ways(frames["ways"], frames["texts"], **draws)
+    is_sure = scores["top"] > SURE_CONFIDENCE
+    difference = group_mean_difference(
+        scores["right"], is_sure, scores["relation"], **draws
+    )
+    yield f"right: confidence above {SURE_CONFIDENCE}, less the others", difference
+    unread = share_of_unread_facts_known(frames["truth"])
+    yield "never read: known, less guessing", unread
+    relation_of_fact = scores.set_index("item")["relation"]
+    known = frames["known"]
+    known = known.assign(relation=known.index.map(relation_of_fact))
+    yield from _comparisons_of_two_models(known, *pair, **draws)
+
+
+def _comparisons_of_examples(
+    curve: pd.DataFrame, **draws: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield what more examples add, and how far draws of examples differ."""
+    counts = sorted(n for n in set(curve["examples"]) if n)
+    fewest, most = counts[0], counts[-1]
+    next_fewer = counts[-2] if len(counts) > 1 else 0
+    gain = paired_accuracy_difference(curve, "examples", most, fewest, **draws)
+    yield f"accuracy: {most} examples, less the fewest, {fewest}", gain
+    gain = paired_accuracy_difference(curve, "examples", most, next_fewer, **draws)
+    yield f"accuracy: {most} examples, less the next fewer, {next_fewer}", gain
+    change = disagreement_between_draws(curve[curve["examples"] > 0])
+    difference = paired_accuracy_difference(change, "examples", fewest, most, **draws)
+    yield "two draws of examples differ: fewest, less most", difference
+
+
+def _comparisons_of_separators(
+    apart: pd.DataFrame, curve: pd.DataFrame, **draws: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield how each separator compares with the space, and with no example."""
+    for name in apart["separator"].unique():
         if name not in ("space", "released"):
             gain = paired_accuracy_difference(
                 apart, "separator", name, "space", **draws
             )
             yield f"accuracy: separator {name}, less space", gain
-    none = curve[curve["examples"] == 0].assign(separator="none")
-    both = pd.concat([none, apart])
-    outweighed = paired_accuracy_difference(both, "separator", "none", "space", **draws)
-    yield f"accuracy: no example, less {counts[-1]} with space", outweighed
-    released = paired_accuracy_difference(
+    n_examples = curve["examples"].max()
+    no_example = curve[curve["examples"] == 0].assign(separator="none")
+    both = pd.concat([no_example, apart])
+    gain = paired_accuracy_difference(both, "separator", "none", "space", **draws)
+    yield f"accuracy: no example, less {n_examples} with space", gain
+    gain = paired_accuracy_difference(
         apart, "separator", "colon and comma", "released", **draws
     )
-    yield "accuracy: colon and comma, less the strings of the released code", released
-    yield (
-        "accuracy: list, less MMP",
-        paired_accuracy_difference(ways, "way", "IC-LKE", "MMP", **draws),
-    )
+    yield "accuracy: colon and comma, less the strings of the released code", gain
+
+
+def _comparisons_of_ways(
+    ways: pd.DataFrame, texts: pd.DataFrame, **draws: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield how the list compares with templates, and ranking with writing."""
+    gain = paired_accuracy_difference(ways, "way", "IC-LKE", "MMP", **draws)
+    yield "accuracy: list, less MMP", gain
     for way in ("HGP", "MMP"):
-        written = paired_accuracy_difference(texts, "way", "IC-LKE", way, **draws)
-        yield f"in free text: list, less {way}", written
+        gain = paired_accuracy_difference(texts, "way", "IC-LKE", way, **draws)
+        yield f"in free text: list, less {way}", gain
         stacked = ranked_and_written_answers(ways, texts, way)
-        chosen = paired_accuracy_difference(stacked, "by", "ranked", "written", **draws)
-        yield f"after {way}: ranked first, less written", chosen
-    sure = group_mean_difference(
-        scores["right"], scores["top"] > SURE_CONFIDENCE, scores["relation"], **draws
-    )
-    yield f"right: confidence above {SURE_CONFIDENCE}, less the others", sure
-    yield (
-        "never read: known, less guessing",
-        share_of_unread_facts_known(frames["truth"]),
-    )
-    small, large = pair
-    fields = known.assign(
-        relation=known.index.map(scores.set_index("item")["relation"])
-    )
-    kept = fields[: len(fields) * (small != large)]
-    gain = stats.paired_difference(
-        kept[large], kept[small], strata=kept["relation"], **draws
-    )
+        gain = paired_accuracy_difference(stacked, "by", "ranked", "written", **draws)
+        yield f"after {way}: ranked first, less written", gain
+
+
+def _comparisons_of_two_models(
+    known: pd.DataFrame, small: str, large: str, **draws: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield how two models compare on facts; nothing is estimated if they are one."""
+    if small == large:
+        gain = stats.paired_difference([], [])
+        r = stats.correlation([], [])
+    else:
+        gain = stats.paired_difference(
+            known[large], known[small], strata=known["relation"], **draws
+        )
+        means = known.groupby("relation")[[small, large]].mean()
+        r = stats.correlation(means[small], means[large])
     yield f"accuracy: {large}, less {small} (one training run each)", gain
-    means = kept.groupby("relation")[[small, large]].mean() if small != large else kept
-    yield (
-        f"{small} and {large} over relations, r",
-        stats.correlation(means[small], means[large]),
-    )
+    yield f"{small} and {large} over relations, r", r
 
 
 def accuracy_by_relation(
@@ -338,43 +358,37 @@ def accuracy_by_relation(
     separator: str,
     **draws: int,
 ) -> pd.DataFrame:
-    """Lay out accuracy and mass by relation, beside guessing and the paper's Table 8."""
+    """Lay out accuracy and mass by relation, beside guessing and Table 8."""
     source = datasets.source_record(settings["dataset"])
     labels = datasets.relation_table(settings["dataset"]).set_index("relation")["label"]
     titles = {"right": "accuracy ↑, %", "mass": "mass ↑, %"}
-    shown = result_tables.wide_interval_table(measured, titles, AVERAGED_MEASURES)
-    chance = measured.query("measure == 'chance'").set_index("relation")["estimate"]
-    usual = stats.intervals_by_group(
-        scores, {"usual": (["commonest"], stats.mean)}, **draws
-    )
-    baselines = {
-        "guessing, %": chance,
-        "commonest, %": usual.set_index("relation")["estimate"],
-    }
-    for title, shares in baselines.items():
-        shown[title] = shares.mul(100).map("{:.1f}".format)
-    named = shown.index.to_series().map(labels)
-    same = named.replace(
-        {"discoverer": "discoverer or inventor"}
-    )  # as the paper calls it
-    asked = {
+    table = result_tables.wide_interval_table(measured, titles, AVERAGED_MEASURES)
+    guessing = measured[measured["measure"] == "chance"]
+    guessing = guessing.set_index("relation")["estimate"]
+    table["guessing, %"] = guessing.mul(100).map("{:.1f}".format)
+    mean_of_commonest = {"commonest": (["commonest"], stats.mean)}
+    commonest = stats.intervals_by_group(scores, mean_of_commonest, **draws)
+    commonest = commonest.set_index("relation")["estimate"]
+    table["commonest, %"] = commonest.mul(100).map("{:.1f}".format)
+
+    manifest = {
         "dataset": source,
         "parameters": settings,
         "model": models.describe_model(lm),
+        "separator": separator,
     }
-    other = runs_against_papers.differences_from_paper(
-        "latent_knowledge", asked | {"separator": separator}, len(shown) - 2
+    n_relations = len(table) - 2  # without all facts, and the mean
+    differences = runs_against_papers.differences_from_paper(
+        "latent_knowledge", manifest, n_relations
     )
-    paper = (
-        same.map(published.load_published_table("lke_table8")["accuracy"])
-        .mul(100)
-        .map("{:.1f}".format)
-    )
-    shown["paper, other questions, %" if other else "paper, %"] = paper.replace(
-        "nan", "–"
-    )
-    shown.insert(0, "label", named)
-    return shown
+    relation_labels = table.index.to_series().map(labels)
+    labels_of_paper = relation_labels.replace("discoverer", "discoverer or inventor")
+    printed = published.load_published_table("lke_table8")["accuracy"]
+    of_paper = labels_of_paper.map(printed).mul(100).map("{:.1f}".format)
+    title = "paper, other questions, %" if differences else "paper, %"
+    table[title] = of_paper.replace("nan", "–")
+    table.insert(0, "label", relation_labels)
+    return table
 
 
 def accuracy_by_separator(
@@ -385,19 +399,18 @@ def accuracy_by_separator(
     rates = stats.intervals_by_group(
         apart, AVERAGED_MEASURES, "separator", strata="relation", **draws
     )
-    shown = result_tables.wide_interval_table(
-        rates, titles, titles, by="separator"
-    ).drop(["all", "mean"])
+    table = result_tables.wide_interval_table(rates, titles, titles, by="separator")
+    table = table.drop(["all", "mean"])
     strings = parted["prompt"] + parted["continuation"]
-    ends = strings.groupby(parted["separator"]).first()
-    shown.insert(0, "a string ends", "… " + ends.str[-40:])
-    return shown
+    first_strings = strings.groupby(parted["separator"]).first()
+    table.insert(0, "a string ends", "… " + first_strings.str[-40:])
+    return table
 
 
 def knowledge_by_training_statement(
     scores: pd.DataFrame, training: pd.DataFrame | None, **draws: int
 ) -> pd.DataFrame:
-    """Lay out what is known of facts that the training text states, never states, or gets wrong."""
+    """Lay out what is known of facts, by how the training text states them."""
     titles = {
         "right": "known, %",
         "chance": "guessing, %",
@@ -417,11 +430,10 @@ def knowledge_by_training_statement(
     truth["misled"] = (truth["said"] == truth["false_object"]).astype(float)
     shares = {name: ([name], stats.mean) for name in titles}
     rates = stats.intervals_by_group(truth, shares, by="group", **draws)
-    shown = result_tables.wide_interval_table(rates, titles, titles, by="group").drop(
-        ["all", "mean"]
-    )
-    shown.insert(0, "facts", truth["group"].value_counts())
-    return shown
+    table = result_tables.wide_interval_table(rates, titles, titles, by="group")
+    table = table.drop(["all", "mean"])
+    table.insert(0, "facts", truth["group"].value_counts())
+    return table
 
 
 def tables_for_appendix(
@@ -432,40 +444,35 @@ def tables_for_appendix(
     **draws: int,
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of the appendix by name."""
-    scores, apart, trial = (frames[name] for name in ("scores", "apart", "trial"))
+    scores = frames["scores"]
+    training = None
+    if settings["dataset"] == "atlas":
+        training = datasets.training_exposure(settings["model"])
     written = accuracy_by_way_of_asking(frames["texts"], "way", **draws)
-    written = result_tables.wide_interval_table(
-        written, {"right": "written, %"}, ["right"], by="way"
-    )
-    percent = trial.rename(
-        columns={"right": "accuracy, %", "mass": "mass, %", "n": "facts"}
-    )
-    percent = percent.assign(**percent.filter(like="%") * 100)
-    training = (
-        datasets.training_exposure(settings["model"])
-        if settings["dataset"] == "atlas"
-        else None
-    )
+    titles = {"right": "accuracy, %", "mass": "mass, %", "n": "facts"}
+    trial = frames["trial"].rename(columns=titles)
+    trial["accuracy, %"] *= 100
+    trial["mass, %"] *= 100
+    table1 = published.load_published_table("lke_table1")
+    table10 = published.load_published_table("lke_table10")
     return {
         "by_relation": accuracy_by_relation(
             frames["measured"], scores, settings, lm, separator, **draws
         ),
-        "separators": accuracy_by_separator(apart, frames["parted"], **draws),
-        "separators_tried": percent,
-        "generation": written,
+        "separators": accuracy_by_separator(frames["apart"], frames["parted"], **draws),
+        "separators_tried": trial,
+        "generation": result_tables.wide_interval_table(
+            written, {"right": "written, %"}, ["right"], by="way"
+        ),
         "truth": knowledge_by_training_statement(scores, training, **draws),
         "subsumption": latent_subsumption.subsumption_by_model_pair(
             frames["known"], scores, **draws
         ),
-        "paper_table1": published.load_published_table("lke_table1").rename_axis(
-            "family"
-        ),
-        "paper_table10": published.load_published_table("lke_table10").rename_axis(
-            "model"
-        ),
+        "paper_table1": table1.rename_axis("family"),
+        "paper_table10": table10.rename_axis("model"),
     }
 
 
 def answers_of_all_parts(**answers: pd.DataFrame) -> pd.DataFrame:
-    """Stack all answers of a run, each with the part of the chapter that asked for it."""
+    """Stack all answers of a run, each with the part of the chapter that asked."""
     return pd.concat([rows.assign(part=part) for part, rows in answers.items()])

@@ -14,24 +14,34 @@ from helpers import UserError
 from helpers.io import files
 
 # Folder of a source, its kind in the IC-LKE paper, and the ending of its files.
-PROMPT_SOURCES = {"manual_paraphrase": ("HGP", ".txt"), "mine": ("MMP", ".jsonl")}
-PROMPT_SOURCES |= {"paraphrase": ("", ".jsonl")}
+PROMPT_SOURCES = {
+    "manual_paraphrase": ("HGP", ".txt"),
+    "mine": ("MMP", ".jsonl"),
+    "paraphrase": ("", ".jsonl"),
+}
 
 
 def read_lpaqa_prompts(
     path: str | Path, relations: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Read the prompts of a copy of LPAQA, the folder of the repository or its ``prompt``."""
+    """Read the prompts of LPAQA from its repository's folder or from ``prompt``."""
     folder = Path(path).expanduser()
-    folder = folder / "prompt" if (folder / "prompt").is_dir() else folder
+    if (folder / "prompt").is_dir():
+        folder = folder / "prompt"
     rows = []
     for source, (kind, ending) in PROMPT_SOURCES.items():
         for file in sorted((folder / source).glob(f"P*{ending}")):
-            if relations is None or file.stem in relations:
-                rows += [(file.stem, source, kind, *line) for line in _lines(file)]
+            relation = file.stem
+            if relations is not None and relation not in relations:
+                continue
+            for template, weight in _templates_and_weights(file):
+                usable = ends_with_object(template)
+                rows.append((relation, source, kind, template, weight, usable))
     if not rows:
-        told = f"{path} holds no prompts of LPAQA: give the folder with mine, paraphrase and "
-        raise UserError(told + "manual_paraphrase in it.")
+        raise UserError(
+            f"{path} holds no prompts of LPAQA: give the folder with mine, paraphrase "
+            "and manual_paraphrase in it."
+        )
     columns = ["relation", "source", "kind", "template", "weight", "usable"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -39,40 +49,43 @@ def read_lpaqa_prompts(
 def ends_with_object(template: str) -> bool:
     """Tell whether the object stands last, after the subject, but for punctuation.
 
-    >>> ends_with_object("[X] is in [Y] ."), ends_with_object("[Y] league [X] ."), ends_with_object("[X] is [Y] citizen .")
-    (True, False, False)
+    >>> ends_with_object("[X] is in [Y] ."), ends_with_object("[Y] league [X] .")
+    (True, False)
+    >>> ends_with_object("[X] is [Y] citizen .")
+    False
     """
-    head, slot, tail = template.partition("[Y]")
-    return (
-        bool(slot) and "[X]" in head and not any(c.isalnum() or c == "[" for c in tail)
-    )
+    before, slot, after = template.partition("[Y]")
+    if not slot or "[X]" not in before:
+        return False
+    return not any(sign.isalnum() or sign == "[" for sign in after)
 
 
 def best_templates_and_skipped_count(
     prompts: pd.DataFrame, n: int = 3
 ) -> tuple[pd.DataFrame, int]:
-    """Choose the best `n` prompts of each kind and relation, and count those not usable."""
-    asked, by = prompts[prompts["kind"] != ""], ["relation", "kind"]
-    good = asked[asked["usable"]].sort_values("weight", ascending=False, kind="stable")
-    good = good.assign(template=good["template"].str.partition("[Y]")[0] + "[Y]")
-    good = good.drop_duplicates([*by, "template"]).sort_values(by, kind="stable")
-    good = good.assign(number=good.groupby(by).cumcount() + 1)
-    chosen = good.loc[good["number"] <= n, [*by, "number", "template"]]
-    return chosen.reset_index(drop=True), int((~asked["usable"]).sum())
+    """Choose the best `n` prompts of each kind and relation; count those not usable."""
+    keys = ["relation", "kind"]
+    of_paper = prompts[prompts["kind"] != ""]
+    usable = of_paper[of_paper["usable"]]
+    usable = usable.sort_values("weight", ascending=False, kind="stable")
+    up_to_object = usable["template"].str.partition("[Y]")[0] + "[Y]"
+    usable = usable.assign(template=up_to_object)
+    usable = usable.drop_duplicates([*keys, "template"])
+    usable = usable.sort_values(keys, kind="stable")
+    usable = usable.assign(number=usable.groupby(keys).cumcount() + 1)
+    best = usable.loc[usable["number"] <= n, [*keys, "number", "template"]]
+    return best.reset_index(drop=True), int((~of_paper["usable"]).sum())
 
 
-def _lines(file: Path) -> list[tuple[str, float, bool]]:
+def _templates_and_weights(file: Path) -> list[tuple[str, float]]:
+    """Return the templates of a file; those of people have no weight."""
+    rows = []
     with files.reraise_as_malformed_file(file):
         if file.suffix == ".txt":
-            told = [
-                (line.strip(), "nan") for line in files.read_lines(file) if line.strip()
-            ]
+            for line in files.read_lines(file):
+                if line.strip():
+                    rows.append((line.strip(), float("nan")))
         else:
-            told = [
-                (value["template"], value["weight"])
-                for value in files.read_json_lines(file)
-            ]
-        return [
-            (template, float(weight), ends_with_object(template))
-            for template, weight in told
-        ]
+            for value in files.read_json_lines(file):
+                rows.append((value["template"], float(value["weight"])))
+    return rows

@@ -16,13 +16,13 @@ def ex_latent_commonest(random):
     objects = random.choice(["z", "y", "x"], size=(2, 15))
     return [
         pd.DataFrame({"relation": relation, "object": named})
-        for relation, named in zip(relations, objects)
+        for relation, named in zip(relations, objects, strict=True)
     ]
 
 
 def ex_latent_end(random):
     """Draw the probabilities of three choices, which need not add up to one."""
     return [
-        dict(zip(["C", "Cr", "O"], values))
+        dict(zip(["C", "Cr", "O"], values, strict=True))
         for values in random.uniform(0.05, 0.9, (2, 3))
     ]

@@ -12,7 +12,10 @@ def ex_real_exact(random):
         n = int(random.integers(2, 7))
         a, b = (random.permutation(range(1, n + 1)).tolist() for _ in "ab")
         whole = n * (n**2 - 1)
-        far = [6 * sum((x - y) ** 2 for x, y in zip(a, c)) for c in permutations(b)]
+        far = [
+            6 * sum((x - y) ** 2 for x, y in zip(a, c, strict=True))
+            for c in permutations(b)
+        ]
         exact = sum(abs(whole - d) >= abs(whole - far[0]) for d in far)
         if exact == sum(abs(1 - d / whole) >= abs(1 - far[0] / whole) for d in far):
             return [a, b]

@@ -1,9 +1,8 @@
-"""What the appendix of every chapter shows: its tables, everything compared, what the run took."""
+"""The appendix of a chapter: its tables, all that was compared, what the run took."""
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
@@ -14,68 +13,65 @@ from notebooks.kit.findings import Findings
 from notebooks.kit.plots import result_tables
 
 CAPTIONS_FILE = Path(__file__).with_name("captions.toml")
+_NOT_SHOWN = ("read", "made_from")  # entries of a manifest that are long lists
 
 
 def render_appendix(
     run: runs.Run,
-    found: Findings,
+    findings: Findings,
     compared: Iterable[tuple],
     shown: Mapping[str, pd.DataFrame],
     saved: Mapping[str, pd.DataFrame] | None = None,
     **words: object,
 ) -> HTML:
-    """Keep what is compared, save all tables, and show those of a finished run behind a fold."""
-    for one in compared:
-        found.compare(*one)
+    """Keep what is compared, save all tables, and show those in `shown` in a fold."""
+    for comparison in compared:
+        findings.compare(*comparison)
     folder = run.folder / "tables"
     for name, table in (saved or {}).items():
         result_tables.export_table(table, name, folder)
-    parts = tomllib.loads(CAPTIONS_FILE.read_text(encoding="utf-8"))
-    captions, n = parts["every"] | parts[run.chapter], run.parameters["n_bootstrap"]
-    words |= {
-        kind: stats.interval_caption(kind, n * (kind in KINDS_WITH_DRAWS))
-        for kind in INTERVAL_KINDS
-    }
-    digits = parts["digits"].get(run.chapter, {})
-    shown = {
+
+    texts = tomllib.loads(CAPTIONS_FILE.read_text(encoding="utf-8"))
+    captions = texts["every"] | texts[run.chapter]
+    digits = texts["digits"].get(run.chapter, {})
+    words |= _captions_of_intervals(run.parameters["n_bootstrap"])
+    tables = {
         **shown,
-        "compared": found.compared(),
+        "compared": findings.compared(),
         "this_run": manifest_as_table(run.folder),
     }
-    styled = [
-        result_tables.show_table(
-            table,
-            name,
-            folder,
-            captions[name].format(**words),
-            digits.get(name, 3),
-            True,
+    styled = []
+    for name, table in tables.items():
+        caption = captions[name].format(**words)
+        styled.append(
+            result_tables.show_table(
+                table, name, folder, caption, digits.get(name, 3), sortable=True
+            )
         )
-        for name, table in shown.items()
-    ]
     return result_tables.folded_tables(*styled, summary="All tables of this chapter")
+
+
+def _captions_of_intervals(n_bootstrap: int) -> dict[str, str]:
+    """Return for each kind of interval how a caption describes it."""
+    captions = {}
+    for kind in INTERVAL_KINDS:
+        n_draws = n_bootstrap if kind in KINDS_WITH_DRAWS else 0
+        captions[kind] = stats.interval_caption(kind, n_draws)
+    return captions
 
 
 def manifest_as_table(folder: Path) -> pd.DataFrame:
     """Return what a run took, and what it was made with, from its manifest."""
-    told: dict[str, Any] = runs.load_manifest(folder)
-    told = {
-        name: value for name, value in told.items() if name not in ("read", "made_from")
-    }
-    return (
-        pd.json_normalize(told)
-        .astype(str)
-        .T.set_axis(["value"], axis=1)
-        .rename_axis("entry")
-    )
+    manifest = runs.load_manifest(folder)
+    entries = {k: value for k, value in manifest.items() if k not in _NOT_SHOWN}
+    table = pd.json_normalize(entries).astype(str).T
+    return table.set_axis(["value"], axis=1).rename_axis("entry")
 
 
 def labelled_estimates(
     table: pd.DataFrame, label: str
 ) -> Iterator[tuple[str, list[float]]]:
-    """Yield every row of estimates to be compared, its label filled with what the row holds."""
+    """Yield each row of estimates to compare, the label filled from its columns."""
     for row in table.to_dict("records"):
-        yield (
-            label.format(**row),
-            [row[name] for name in ("estimate", "low", "high", "n")],
-        )
+        estimate = [row["estimate"], row["low"], row["high"], row["n"]]
+        yield label.format(**row), estimate

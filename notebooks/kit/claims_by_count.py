@@ -1,4 +1,4 @@
-"""Claims that a count decides: a share without an interval, and what follows from it."""
+"""Claims that a count decides: a share without an interval, and the decision."""
 
 from notebooks.kit.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED
 
@@ -8,23 +8,24 @@ NOT_A_NUMBER = float("nan")
 
 def share_without_interval(k: int, n: int) -> ShareStatistic:
     """Return a share of a whole as a statistic without an interval."""
-    return (k / n if n else NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, int(n))
+    share = k / n if n else NOT_A_NUMBER
+    return share, NOT_A_NUMBER, NOT_A_NUMBER, int(n)
 
 
 def decision_of_claim(
     holds: bool, opposite: bool = False, *, there: bool = True
 ) -> str:
-    """Return the decision of a claim that holds, or whose opposite does; or that has no data.
+    """Return the decision of a claim: it holds, its opposite does, or it has no data.
 
-    >>> decision_of_claim(True), decision_of_claim(False, True), decision_of_claim(False), decision_of_claim(False, there=False)
-    ('holds', 'opposite', 'undecided', 'undefined')
+    >>> decision_of_claim(True), decision_of_claim(False, True)
+    ('holds', 'opposite')
+    >>> decision_of_claim(False), decision_of_claim(False, there=False)
+    ('undecided', 'undefined')
     """
-    return (
-        UNDEFINED
-        if not there
-        else HOLDS
-        if holds
-        else OPPOSITE
-        if opposite
-        else UNDECIDED
-    )
+    if not there:
+        return UNDEFINED
+    if holds:
+        return HOLDS
+    if opposite:
+        return OPPOSITE
+    return UNDECIDED

@@ -1,7 +1,7 @@
-"""What a run found: a statistic in view, and its wording in ``notebooks/claims/<chapter>.yaml``.
+"""What a run found: a statistic in view, and its wording as data.
 
 A chapter computes the statistic and names the claim, which is worded in one of three
-ways.
+ways in ``notebooks/claims/<chapter>.yaml``.
 """
 
 from __future__ import annotations
@@ -62,24 +62,26 @@ def finding_of_claim(
     unit: str = " points",
     **words: object,
 ) -> Finding:
-    """Decide a claim by an estimate and its interval, and say so in one of three wordings.
+    """Decide a claim by an estimate and its interval, and word it in one of three ways.
 
-    >>> words = {"holds": "Up by {size}.", "opposite": "Down by {size}.", "undecided": "{value}?"}
+    >>> words = {"holds": "Up by {size}.", "opposite": "Down by {size}."}
+    >>> words["undecided"] = "{value}?"
     >>> finding_of_claim("rises", (-0.2, -0.3, -0.1, 90), **words).sentence
     'Down by 20.0 [10.0, 30.0] points.'
     >>> finding_of_claim("rises", (-0.2, -0.5, 0.1, 90), **words).sentence
     '-20.0 [-50.0, 10.0] points?'
     """
-    estimate, low, high, n = _numbers(result)
-    ends = [end - null for end in (estimate, low, high)]
-    decision = decision or _decision(*(round(scale * end, digits) for end in ends))
+    estimate, low, high, n = _estimate_bounds_n(result)
+    effect = [estimate - null, low - null, high - null]
+    if not decision:
+        # Decided by the numbers as they are printed.
+        printed = [round(scale * number, digits) for number in effect]
+        decision = _decision_of_interval(*printed)
     if decision == OPPOSITE:
-        ends = [-ends[0], -ends[2], -ends[1]]
-    written = {
-        "value": result_tables.interval(estimate, low, high, digits, scale) + unit,
-        "size": result_tables.interval(*ends, digits, scale) + unit,
-        "n": f"{int(n):,}",
-    }
+        effect = [-effect[0], -effect[2], -effect[1]]
+    value = result_tables.interval(estimate, low, high, digits, scale)
+    size = result_tables.interval(*effect, digits, scale)
+    numbers = {"value": value + unit, "size": size + unit, "n": f"{int(n):,}"}
     default = f"{claim.replace('_', ' ').capitalize()}: undefined for this run."
     wordings = {
         HOLDS: holds,
@@ -87,21 +89,30 @@ def finding_of_claim(
         UNDECIDED: undecided,
         UNDEFINED: undefined or default,
     }
-    sentence = wordings[decision].format(**(written | words))
+    sentence = wordings[decision].format(**(numbers | words))
     return Finding(claim, decision, sentence, estimate, low, high, int(n))
 
 
-def _numbers(result: Any) -> tuple[float, float, float, float]:
-    """Return estimate, bounds and n; an interval that cannot vary decides nothing and is none."""
-    estimate, low, high, n = (float(number) for number in (*result[:3], result[-1]))
-    return (estimate, np.nan, np.nan, n) if low == high else (estimate, low, high, n)
+def _estimate_bounds_n(result: Any) -> tuple[float, float, float, float]:
+    """Return estimate, bounds and n; equal bounds cannot vary and are taken away."""
+    estimate = float(result[0])
+    low = float(result[1])
+    high = float(result[2])
+    n = float(result[-1])
+    if low == high:
+        low = high = np.nan
+    return estimate, low, high, n
 
 
-def _decision(estimate: float, low: float, high: float) -> str:
+def _decision_of_interval(estimate: float, low: float, high: float) -> str:
     """Compare an interval, as it is written, with zero."""
     if np.isnan(estimate):
         return UNDEFINED
-    return HOLDS if low > 0 else OPPOSITE if high < 0 else UNDECIDED
+    if low > 0:
+        return HOLDS
+    if high < 0:
+        return OPPOSITE
+    return UNDECIDED
 
 
 @cache
@@ -112,11 +123,13 @@ def claim_wordings(
 
     A claim has ``holds, opposite, undecided`` and may have ``undefined``, ``main:
     true`` (it stands at the chapter's start), ``null, digits, scale, unit`` as
-    :func:`finding_of_claim` takes them, and ``heading``: by decision, what the section of its
-    statistic is called in the book.
+    :func:`finding_of_claim` takes them, and ``heading``: by decision, what the section
+    of its statistic is called in the book.
     """
     path = folder / f"{chapter}.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 class Findings:
@@ -130,14 +143,14 @@ class Findings:
     """
 
     def __init__(self, chapter: str = "") -> None:
-        self._words = claim_wordings(chapter)
-        self._kept: dict[str, Finding] = {}
-        self._rows: list[dict[str, object]] = []
-        self._main: list[str] = []
-        self._place = uuid4().hex
+        self._wordings = claim_wordings(chapter)
+        self._findings: dict[str, Finding] = {}  # by claim
+        self._comparisons: list[dict[str, object]] = []
+        self._main_claims: list[str] = []
+        self._display_id = uuid4().hex
 
     def __iter__(self) -> Iterator[Finding]:
-        return iter(self._kept.values())
+        return iter(self._findings.values())
 
     def __call__(
         self,
@@ -146,88 +159,86 @@ class Findings:
         main: bool = False,
         **words: object,
     ) -> Finding:
-        """Word a statistic and keep the finding; ``words`` fill further places of the wording."""
-        finding = claim
+        """Word a statistic and keep the finding; ``words`` fill the wording."""
         if isinstance(claim, str):
-            if claim not in self._words:
+            if claim not in self._wordings:
                 raise UserError(
                     f'"{claim}" has no wording: add it to the claims of the chapter.'
                 )
-            told = dict(self._words[claim])
-            main = told.pop("main", main)
-            told.pop("heading", None)
-            finding = finding_of_claim(claim, result, **(told | words))
-        if finding.claim in self._kept and self._kept[finding.claim] != finding:
+            wording = dict(self._wordings[claim])
+            main = wording.pop("main", main)
+            wording.pop("heading", None)
+            finding = finding_of_claim(claim, result, **(wording | words))
+        else:
+            finding = claim
+        previous = self._findings.get(finding.claim)
+        if previous is not None and previous != finding:
             raise UserError(f'Two findings are called "{finding.claim}": rename one.')
-        self._kept[finding.claim] = finding
-        label = finding.claim.replace("_", " ")
-        numbers = (finding.estimate, finding.low, finding.high, finding.n)
-        self._rows.append(_row(label, numbers, finding.decision))
-        if main and finding.claim not in self._main:
-            self._main.append(finding.claim)
+        self._findings[finding.claim] = finding
+        if main and finding.claim not in self._main_claims:
+            self._main_claims.append(finding.claim)
+        comparison = {
+            "what": finding.claim.replace("_", " "),
+            "estimate": finding.estimate,
+            "low": finding.low,
+            "high": finding.high,
+            "n": finding.n,
+            "decision": finding.decision,
+        }
+        self._comparisons.append(comparison)
         return finding
 
     def compare(self, label: str, result: Any, null: float = 0.0) -> None:
         """Keep a statistic for the table of everything compared, without a sentence."""
-        estimate, low, high, n = _numbers(result)
-        decision = _decision(estimate - null, low - null, high - null)
-        self._rows.append(_row(label, (estimate, low, high, int(n)), decision))
+        estimate, low, high, n = _estimate_bounds_n(result)
+        decision = _decision_of_interval(estimate - null, low - null, high - null)
+        comparison = {
+            "what": label,
+            "estimate": estimate,
+            "low": low,
+            "high": high,
+            "n": int(n),
+            "decision": decision,
+        }
+        self._comparisons.append(comparison)
 
     def compared(self) -> pd.DataFrame:
-        """Return every statistic that was compared: label, estimate, interval, n, decision."""
+        """Return all that was compared: label, estimate, interval, n, decision."""
         columns = ["what", "estimate", "low", "high", "n", "decision"]
-        return pd.DataFrame(self._rows, columns=columns).drop_duplicates(
-            "what", keep="last"
-        )
+        table = pd.DataFrame(self._comparisons, columns=columns)
+        return table.drop_duplicates("what", keep="last")
 
     def opening(self) -> None:
         """Hold the place of the main findings, which the summary fills."""
         from IPython.display import HTML, display
 
-        waiting = HTML(
-            '<p class="finding">The findings follow when the run is done.</p>'
-        )
-        display(waiting, display_id=self._place)
+        waiting = '<p class="finding">The findings follow when the run is done.</p>'
+        display(HTML(waiting), display_id=self._display_id)
 
     def summary(self, folder: Path | str) -> HTML:
-        """Save the findings in a run's folder, fill the opening, and return all of them to show."""
+        """Save the findings of a run, fill the opening, and return all to be shown."""
         from IPython.display import HTML, display
 
-        path, kept = Path(folder) / FINDINGS_FILE, list(self)
-        text = json.dumps(
-            [_plain(finding) for finding in kept], indent=1, ensure_ascii=False
-        )
-        with reraise_failed_write(
-            path, "make room or give the folder free, then run again"
-        ):
-            path.write_text(text + "\n", encoding="utf-8")
-        main = [self._kept[name] for name in self._main]
-        opening = (
-            [finding for finding in main if finding.decision != UNDEFINED]
-            or main
-            or kept
-        )
-        head = "<p><strong>What this run found</strong></p>"
-        open_ones = [finding for finding in opening if finding.decision == UNDECIDED]
-        note = DOTTED_BAR_NOTE if open_ones else ""
-        display(HTML(head + _html(opening) + note), display_id=self._place, update=True)
-        return findings_list(*kept, fold=f"All {len(kept)} findings")
+        findings = list(self)
+        _save_findings(findings, Path(folder) / FINDINGS_FILE)
+        main = [self._findings[claim] for claim in self._main_claims]
+        defined = [finding for finding in main if finding.decision != UNDEFINED]
+        opening = defined or main or findings
+        page = "<p><strong>What this run found</strong></p>" + _html(opening)
+        if any(finding.decision == UNDECIDED for finding in opening):
+            page += DOTTED_BAR_NOTE
+        display(HTML(page), display_id=self._display_id, update=True)
+        return findings_list(*findings, fold=f"All {len(findings)} findings")
 
 
-def _row(label: str, numbers: tuple[float, float, float, float], decision: str) -> dict:
-    names = ("estimate", "low", "high", "n")
-    return {"what": label, **dict(zip(names, numbers)), "decision": decision}
-
-
-def findings_list(*found: Finding, fold: str = "") -> HTML:
+def findings_list(*findings: Finding, fold: str = "") -> HTML:
     """Show findings as one list, behind a fold if that has a name."""
     from IPython.display import HTML
 
-    text = _html(list(found)) if found else ""
+    text = _html(list(findings)) if findings else ""
     if fold:
-        text = (
-            f'<details class="tables"><summary>{escape(fold)}</summary>{text}</details>'
-        )
+        summary = f"<summary>{escape(fold)}</summary>"
+        text = f'<details class="tables">{summary}{text}</details>'
     return HTML(text)
 
 
@@ -236,27 +247,38 @@ def load_findings(folder: Path | str) -> list[Finding]:
     path = Path(folder) / FINDINGS_FILE
     if not path.is_file():
         return []
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    nothing = float("nan")
-    return [
-        Finding(**{k: nothing if v is None else v for k, v in row.items()})
-        for row in rows
-    ]
+    findings = []
+    for values in json.loads(path.read_text(encoding="utf-8")):
+        for name, value in values.items():
+            if value is None:
+                values[name] = float("nan")
+        findings.append(Finding(**values))
+    return findings
 
 
-def _plain(finding: Finding) -> dict[str, object]:
-    """Return a finding as JSON holds it: null for what is not a number."""
-    return {
-        name: None if isinstance(value, float) and not np.isfinite(value) else value
-        for name, value in asdict(finding).items()
-    }
+def _save_findings(findings: list[Finding], path: Path) -> None:
+    """Write findings as JSON, null for what is not a number."""
+    rows = []
+    for finding in findings:
+        row = asdict(finding)
+        for name, value in row.items():
+            if isinstance(value, float) and not np.isfinite(value):
+                row[name] = None
+        rows.append(row)
+    text = json.dumps(rows, indent=1, ensure_ascii=False)
+    remedy = "make room or give the folder free, then run again"
+    with reraise_failed_write(path, remedy):
+        path.write_text(text + "\n", encoding="utf-8")
 
 
 def _html(findings: list[Finding]) -> str:
-    """Write findings for a page, as a list if there are several; their words are escaped."""
+    """Write findings for a page, as a list if there are several."""
     tag = "p" if len(findings) == 1 else "li"
     items = ""
     for finding in findings:
-        kind, words = escape(finding.decision), escape(finding.sentence)
-        items += f'<{tag} class="finding finding-{kind}">{words}</{tag}>'
-    return items if tag == "p" else f'<ul class="findings">{items}</ul>'
+        decision = escape(finding.decision)
+        sentence = escape(finding.sentence)
+        items += f'<{tag} class="finding finding-{decision}">{sentence}</{tag}>'
+    if tag == "p":
+        return items
+    return f'<ul class="findings">{items}</ul>'

@@ -12,21 +12,27 @@ def group_mean_difference(
     strata: npt.ArrayLike | None = None,
     **draws: int,
 ) -> stats.Interval:
-    """Estimate the mean of one group less that of the others, drawn within both or within strata.
+    """Estimate the mean of one group less that of the others.
 
-    >>> group_mean_difference([1.0, 1.0, 0.0], [True, True, False], n_resamples=9).estimate
+    Rows are drawn within both groups, or within `strata`.
+
+    >>> in_group = [True, True, False]
+    >>> group_mean_difference([1.0, 1.0, 0.0], in_group, n_resamples=9).estimate
     1.0
     """
-
-    def difference(rows: np.ndarray) -> np.ndarray:
-        value, inside = rows[..., 0], rows[..., 1]
-        with np.errstate(
-            invalid="ignore", divide="ignore"
-        ):  # a resample may hold one side alone
-            one, other = ((value * w).sum(-1) / w.sum(-1) for w in (inside, 1 - inside))
-        return one - other
-
     rows = np.column_stack([values, first]).astype(float)
-    return stats.bootstrap(
-        rows, difference, first if strata is None else strata, **draws
-    )
+    if strata is None:
+        strata = first
+    return stats.bootstrap(rows, _difference_of_means, strata, **draws)
+
+
+def _difference_of_means(rows: np.ndarray) -> np.ndarray:
+    """Return the mean of the rows inside the group (1) less that of the others (0)."""
+    value = rows[..., 0]
+    inside = rows[..., 1]
+    outside = 1 - inside
+    # A resample may hold one side alone.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_inside = (value * inside).sum(-1) / inside.sum(-1)
+        mean_outside = (value * outside).sum(-1) / outside.sum(-1)
+    return mean_inside - mean_outside

@@ -1,4 +1,4 @@
-"""Check a student's function on a table of cases, and on drawn inputs as hidden tests do."""
+"""Check a student's function on a table of cases, and on drawn inputs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 DRAWN_INPUTS = 40
-RELATIVE_TOLERANCE = (
-    1e-4  # relative above 1, so that 1.96 passes for the normal distribution's 1.959964
-)
+# Relative above 1, so that 1.96 passes for the normal distribution's 1.959964.
+RELATIVE_TOLERANCE = 1e-4
 SHOWN_CHARACTERS = 300  # characters of an input or a result
 
 
@@ -28,21 +27,25 @@ def check(
     """
     for arguments, expected in cases:
         call = f"{function.__name__}({_shown(', '.join(map(repr, arguments)))})"
-        wanted = f"expected: {_shown(repr(expected))}."
-        wanted += f" A usual slip: {slip}." if slip else ""
+        expectation = f"expected: {_shown(repr(expected))}."
+        if slip:
+            expectation += f" A usual slip: {slip}."
         try:
-            found = function(*deepcopy(list(arguments)))
+            result = function(*deepcopy(list(arguments)))
         except NotImplementedError:  # still to be written
             raise
         except Exception as error:
-            raised = f"{call} raises {type(error).__name__}: {error}; {wanted}"
-            raise AssertionError(raised) from error
-        if not results_agree(found, expected):
-            raise AssertionError(f"{call} returns {_shown(repr(found))}; {wanted}")
+            problem = f"raises {type(error).__name__}: {error}"
+            raise AssertionError(f"{call} {problem}; {expectation}") from error
+        if not results_agree(result, expected):
+            problem = f"returns {_shown(repr(result))}"
+            raise AssertionError(f"{call} {problem}; {expectation}")
 
 
 def _shown(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} ..."
+    if len(text) <= SHOWN_CHARACTERS:
+        return text
+    return f"{text[:SHOWN_CHARACTERS]} ..."
 
 
 def check_against_solutions(
@@ -53,37 +56,47 @@ def check_against_solutions(
 ) -> None:
     """Check functions against their solutions on inputs drawn with a course's seed.
 
-    >>> check_against_solutions([abs], [lambda x: max(x, -x)], lambda random: [int(random.integers(-5, 5))])
+    >>> def draw(random):
+    ...     return [int(random.integers(-5, 5))]
+    >>> check_against_solutions([abs], [lambda x: max(x, -x)], draw)
     """
     for number in range(seed * DRAWN_INPUTS, (seed + 1) * DRAWN_INPUTS):
-        drawn = draw(np.random.default_rng(number))
-        for function, solution in zip(written, solutions):
-            check(function, [(drawn, solution(*deepcopy(drawn)))])
+        arguments = draw(np.random.default_rng(number))
+        for function, solution in zip(written, solutions, strict=True):
+            expected = solution(*deepcopy(arguments))
+            check(function, [(arguments, expected)])
 
 
-def results_agree(found: Any, right: Any) -> bool:
-    """Tell whether two results are the same: integers exactly, pairs of names in any order.
+def results_agree(result: Any, right: Any) -> bool:
+    """Tell whether two results are the same: integers exactly, pairs in any order.
 
-    >>> results_agree((1.0, 2), [1.00001, 2]), results_agree([("b", "c"), ("a", "b")], [("a", "b"), ("b", "c")])
-    (True, True)
-    >>> results_agree(3, 4), results_agree(None, 0.0), results_agree({"a": 1}, {"b": 1}), results_agree(None, [1])
-    (False, False, False, False)
+    >>> results_agree((1.0, 2), [1.00001, 2])
+    True
+    >>> results_agree([("b", "c"), ("a", "b")], [("a", "b"), ("b", "c")])
+    True
+    >>> results_agree(3, 4), results_agree(None, 0.0), results_agree(None, [1])
+    (False, False, False)
+    >>> results_agree({"a": 1}, {"b": 1})
+    False
     """
     try:
         if isinstance(right, Mapping | pd.Series):
-            found, right = dict(found), dict(right)
-            return found.keys() == right.keys() and all(
-                results_agree(found[k], right[k]) for k in right
-            )
+            results = dict(result)
+            expected = dict(right)
+            if results.keys() != expected.keys():
+                return False
+            return all(results_agree(results[key], expected[key]) for key in expected)
         if isinstance(right, Sequence | np.ndarray) and not isinstance(right, str):
-            found, right = list(found), list(right)
-            if any(isinstance(one, tuple) for one in right):
-                return sorted(map(tuple, found)) == sorted(right)
-            return len(found) == len(right) and all(map(results_agree, found, right))
+            results = list(result)
+            expected = list(right)
+            if any(isinstance(member, tuple) for member in expected):
+                return sorted(map(tuple, results)) == sorted(expected)
+            if len(results) != len(expected):
+                return False
+            return all(map(results_agree, results, expected))
         if isinstance(right, float | np.floating):
-            return bool(
-                abs(float(found) - right) <= RELATIVE_TOLERANCE * max(1, abs(right))
-            )
-        return bool(found == right)
+            tolerance = RELATIVE_TOLERANCE * max(1, abs(right))
+            return bool(abs(float(result) - right) <= tolerance)
+        return bool(result == right)
     except (TypeError, ValueError):  # a result of another type
         return False

@@ -11,6 +11,7 @@ from helpers import datasets, stats
 from helpers.metrics import monitor as measure
 from helpers.probing import attribution
 from notebooks.analysis import monitor as analysis
+from notebooks.kit import exposure_means, running_example
 from tests.plots.figure_texts import draw_figure, label_texts, legend_texts
 
 DRAWS = {"n_resamples": 200, "seed": 0}
@@ -33,12 +34,12 @@ EMPTY = facts(0, counted=[], pfd=[], ird=[], anchor=[], deviation=[], exposures=
 
 def test_the_running_example_is_lyon_where_it_is():
     facts = datasets.load("atlas", ["P36", "P17"])
-    assert analysis.fact_of_running_example(facts, "P17")["subject"].tolist() == [
-        "Lyon"
-    ]
-    first = analysis.fact_of_running_example(facts, "P36")
+    assert running_example.fact_of_running_example(facts, "P17")[
+        "subject"
+    ].tolist() == ["Lyon"]
+    first = running_example.fact_of_running_example(facts, "P36")
     assert first["fact"].item() == facts.loc[facts["relation"] == "P36", "fact"].iloc[0]
-    assert len(analysis.fact_of_running_example(facts, "no such")) == 1
+    assert len(running_example.fact_of_running_example(facts, "no such")) == 1
 
 
 def test_the_running_example_comes_first_and_the_fact_read_least_last():
@@ -70,15 +71,15 @@ def test_facts_of_known_exposure_are_those_stated_plainly():
     table = pd.DataFrame(
         {"item": list("abcdex"), "relation": "P17", "none": [0, 1, 1, 1, 0, 1.0]}
     )
-    assert analysis.facts_of_known_exposure(table, TRAINING)["item"].tolist() == list(
-        "abcd"
-    )
-    assert analysis.facts_of_known_exposure(table, None).empty
-    rows = analysis.means_by_exposure(
+    assert exposure_means.facts_of_known_exposure(table, TRAINING)[
+        "item"
+    ].tolist() == list("abcd")
+    assert exposure_means.facts_of_known_exposure(table, None).empty
+    rows = exposure_means.means_by_exposure(
         table, {"none": "nothing first"}, TRAINING, **DRAWS
     )
     assert rows[["exposures", "estimate"]].to_numpy().tolist() == [[0, 0.5], [4, 1.0]]
-    (whole,) = analysis.means_by_exposure(
+    (whole,) = exposure_means.means_by_exposure(
         table, {"none": "nothing first"}, None, **DRAWS
     )["estimate"]
     assert whole == pytest.approx(4 / 6)
@@ -91,8 +92,9 @@ def test_curves_where_exposures_are_known_and_dots_elsewhere(training):
     )
     titles = {"none": "nothing first", "wrong": "wrong answer first"}
     ax = draw_figure(
-        analysis.draw_means_by_exposure(
-            analysis.means_by_exposure(table, titles, training, **DRAWS), "accuracy"
+        exposure_means.draw_means_by_exposure(
+            exposure_means.means_by_exposure(table, titles, training, **DRAWS),
+            "accuracy",
         )
     )
     if training is None:

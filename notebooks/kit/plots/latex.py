@@ -1,50 +1,87 @@
-"""Text as LaTeX that pdflatex sets without a package; what it cannot set is written as [U+4E2D]."""
+"""Text as LaTeX that pdflatex sets without a package; other signs become [U+4E2D]."""
 
 import tomllib
 import unicodedata
-from collections.abc import Iterator
 from pathlib import Path
 
-_KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_SIGNS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
+def _pairs_in_text(text: str) -> dict[str, str]:
+    """Return each sign with the name that follows it, from words between spaces."""
     words = text.split()
-    return zip(words[::2], words[1::2])
+    return dict(zip(words[::2], words[1::2], strict=True))
 
 
-LATEX_COMMANDS = {
-    **{char: f"\\{char}" for char in "&%$#_{}"},
-    **{char: f"\\{name}{{}}" for char, name in _pairs(_KNOWN["text"])},
-    **{char: f"$\\{name}$" for char, name in _pairs(_KNOWN["math"])},
-    **dict(_pairs(_KNOWN["other"])),
+def _latex_commands() -> dict[str, str]:
+    """Return the signs that have a command, with it."""
+    commands = {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    for sign, name in _pairs_in_text(_SIGNS["text"]).items():
+        commands[sign] = f"\\{name}{{}}"
+    for sign, name in _pairs_in_text(_SIGNS["math"]).items():
+        commands[sign] = f"$\\{name}$"
+    return commands | _pairs_in_text(_SIGNS["other"])
+
+
+LATEX_COMMANDS = _latex_commands()
+LATEX_ACCENTS = {  # by combining mark
+    "\u0300": "`",
+    "\u0301": "'",
+    "\u0302": "^",
+    "\u0303": "~",
+    "\u0304": "=",
+    "\u0306": "u",
+    "\u0307": ".",
+    "\u0308": '"',
+    "\u030a": "r",
+    "\u030b": "H",
+    "\u030c": "v",
+    "\u0323": "d",
+    "\u0327": "c",
+    "\u0331": "b",
 }
-LATEX_ACCENTS = dict(
-    zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308", "`'^~=u.\"")
-)
-LATEX_ACCENTS |= dict(zip("\u030a\u030b\u030c\u0323\u0327\u0331", "rHvdcb"))
 
 
 def escape_latex(text: str) -> str:
-    r"""Return a text as a table's cell, which a rule or line break above does not take as its own.
+    r"""Return a text as a table's cell, which a rule or line break above leaves alone.
 
     >>> print(escape_latex("50_% é √η ế 中"), escape_latex("[0, 1]"))
     50\_\% \'{e} $\surd$$\eta$ \'{\^{e}} [U+4E2D] {[}0, 1]
     """
-    said: list[str] = []
-    for char in unicodedata.normalize("NFC", text):
-        base, *marks = (
-            char if char in LATEX_COMMANDS else unicodedata.normalize("NFD", char)
-        )
-        known = LATEX_COMMANDS.get(base, " " if base.isspace() else None)
-        if known is None and base.isascii() and base.isprintable():
-            known = base
-        if char in LATEX_ACCENTS and said:  # one that no letter has
-            known, marks = said.pop(), [char]
-        elif known is None or not all(mark in LATEX_ACCENTS for mark in marks):
-            known, marks = f"[U+{ord(char):04X}]", []
-        for mark in marks:
-            known = f"\\{LATEX_ACCENTS[mark]}{{{known}}}"
-        said.append(known)
-    whole = "".join(said)
-    return f"{{{whole[0]}}}{whole[1:]}" if whole.startswith(("[", "*")) else whole
+    cell: list[str] = []
+    for sign in unicodedata.normalize("NFC", text):
+        if sign in LATEX_ACCENTS and cell:  # a mark that no letter has taken up
+            cell.append(_accented(cell.pop(), [sign]))
+        else:
+            cell.append(_latex_of_sign(sign))
+    latex = "".join(cell)
+    if latex.startswith(("[", "*")):
+        return f"{{{latex[0]}}}{latex[1:]}"
+    return latex
+
+
+def _latex_of_sign(sign: str) -> str:
+    """Return one sign as LaTeX, its code point in brackets where that is not known."""
+    if sign in LATEX_COMMANDS:
+        return LATEX_COMMANDS[sign]
+    base, *marks = unicodedata.normalize("NFD", sign)
+    latex = _latex_of_base(base)
+    if latex is None or not all(mark in LATEX_ACCENTS for mark in marks):
+        return f"[U+{ord(sign):04X}]"
+    return _accented(latex, marks)
+
+
+def _latex_of_base(base: str) -> str | None:
+    if base in LATEX_COMMANDS:
+        return LATEX_COMMANDS[base]
+    if base.isspace():
+        return " "
+    if base.isascii() and base.isprintable():
+        return base
+    return None
+
+
+def _accented(latex: str, marks: list[str]) -> str:
+    for mark in marks:
+        latex = f"\\{LATEX_ACCENTS[mark]}{{{latex}}}"
+    return latex

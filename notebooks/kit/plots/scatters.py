@@ -17,8 +17,14 @@ from notebooks.kit.plots.style import (
 
 # Where a name may stand, the best first: points right, points up, alignment.
 _SIDES = (
-    *((8, 0, "left"), (-8, 0, "right"), (7, 8, "left"), (7, -8, "left")),
-    *((-7, 8, "right"), (-7, -8, "right"), (0, 12, "center"), (0, -12, "center")),
+    (8, 0, "left"),
+    (-8, 0, "right"),
+    (7, 8, "left"),
+    (7, -8, "left"),
+    (-7, 8, "right"),
+    (-7, -8, "right"),
+    (0, 12, "center"),
+    (0, -12, "center"),
 )
 MOST_NAMES = 15  # more would hide the points
 
@@ -26,7 +32,9 @@ MOST_NAMES = 15  # more would hide the points
 def scatter_plot(
     table: pd.DataFrame, x: str, y: str, ax: Axes | None = None, label: str = "label"
 ) -> Axes:
-    """Draw one measure against another, with both intervals (Wang et al. 2024, Figures 4 and 8).
+    """Draw one measure against another, with both intervals.
+
+    As Figures 4 and 8 of Wang et al. 2024.
 
     Parameters
     ----------
@@ -50,7 +58,8 @@ def scatter_plot(
 
     Examples
     --------
-    >>> table = pd.DataFrame({"label": ["a", "b"], "MONITOR": [0.5, 0.6], "accuracy": [0.4, 0.2]})
+    >>> table = pd.DataFrame({"label": ["a", "b"], "MONITOR": [0.5, 0.6]})
+    >>> table["accuracy"] = [0.4, 0.2]
     >>> scatter_plot(table, "MONITOR", "accuracy").get_xlabel()
     'MONITOR'
     """
@@ -58,32 +67,30 @@ def scatter_plot(
     if table.empty:
         return empty_panel(ax, f"There is no pair of figures to draw: {x} and {y}.")
     ax = ax or plt.subplots()[1]
-    named = len(table) <= MOST_NAMES
+    is_named = len(table) <= MOST_NAMES
     for row in table.to_dict("records"):
-        colour = model_colour(str(row[label])) if named else BLUE
-        hollow = bool(row.get("published", False))
-        shape = {
-            "fmt": "D" if hollow else "o",
-            "mfc": "white" if hollow else colour,
-            "mew": 1.5,
-        }
-        shape |= {"ms": 7 if named else 5, "elinewidth": 1.5 if named else 0.6}
+        colour = model_colour(str(row[label])) if is_named else BLUE
+        is_hollow = bool(row.get("published", False))
         ax.errorbar(
             row[x],
             row[y],
             error_bar_lengths(row, y),
             error_bar_lengths(row, x),
             color=colour,
-            **shape,
+            fmt="D" if is_hollow else "o",
+            mfc="white" if is_hollow else colour,
+            mew=1.5,
+            ms=7 if is_named else 5,
+            elinewidth=1.5 if is_named else 0.6,
         )
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.margins(0.12)
-    found = stats.correlation_over_models(table[x], table[y])
-    if not np.isnan(found.low):
-        text = f"r = {found.r:.2f} [{found.low:.2f}, {found.high:.2f}], n = {found.n}"
-        ax.set_title(text.replace("-", "\N{MINUS SIGN}"), loc="left")
-    if named:
+    r = stats.correlation_over_models(table[x], table[y])
+    if not np.isnan(r.low):
+        title = f"r = {r.r:.2f} [{r.low:.2f}, {r.high:.2f}], n = {r.n}"
+        ax.set_title(title.replace("-", "\N{MINUS SIGN}"), loc="left")
+    if is_named:
         name_points(ax, table, x, y, label)
     return ax
 
@@ -91,53 +98,73 @@ def scatter_plot(
 def name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> None:
     """Write each name beside its point, at the side where it hides least."""
     ax.figure.draw_without_rendering()
-    marks = ax.transData.transform(_marks(table, x, y))
-    frame, taken = ax.get_window_extent(), []
-    for place, row in enumerate(table.to_dict("records")):
-        candidates = []
-        for left, up, align in _SIDES:
-            put = {
-                "textcoords": "offset points",
-                "ha": align,
-                "va": "center",
-                "fontsize": 9,
-            }
+    marks = ax.transData.transform(_points_to_keep_clear(table, x, y))
+    points = marks[: len(table)]
+    frame = ax.get_window_extent()
+    name_boxes: list[Bbox] = []
+    for number, row in enumerate(table.to_dict("records")):
+        best_text = None
+        best_box = None
+        least_cost = np.inf
+        for right, up, alignment in _SIDES:
             text = ax.annotate(
-                drawable_text(str(row[label])), (row[x], row[y]), (left, up), **put
+                drawable_text(str(row[label])),
+                (row[x], row[y]),
+                (right, up),
+                textcoords="offset points",
+                ha=alignment,
+                va="center",
+                fontsize=9,
             )
             box = text.get_window_extent()
-            wide = Bbox.from_extents(box.x0 - 8, box.y0 - 2, box.x1 + 8, box.y1 + 2)
-            cost = 3 * sum(box.overlaps(other) for other in taken)
-            cost += sum(wide.contains(*mark) for mark in marks)
-            cost += 5 * (box.x0 < frame.x0 or box.x1 > frame.x1)
-            cost += 2 * (
-                _away(box, marks[: len(table)]).min()
-                < _away(box, marks[[place]])[0] - 1
-            )
-            candidates.append((cost, text, box))
-        best = min(candidates, key=lambda candidate: candidate[0])
-        for candidate in candidates:
-            if candidate is not best:
-                candidate[1].remove()
-        taken.append(best[2])
+            cost = 3 * sum(box.overlaps(name_box) for name_box in name_boxes)
+            cost += _cost_of_place(box, number, points, marks, frame)
+            if cost >= least_cost:
+                text.remove()
+                continue
+            if best_text is not None:
+                best_text.remove()
+            best_text = text
+            best_box = box
+            least_cost = cost
+        name_boxes.append(best_box)
 
 
-def _away(box: Bbox, points: np.ndarray) -> np.ndarray:
-    """Return how far points are from a box."""
-    return np.hypot(*(points - np.clip(points, box.min, box.max)).T)
+def _cost_of_place(
+    box: Bbox, number: int, points: np.ndarray, marks: np.ndarray, frame: Bbox
+) -> int:
+    """Return what speaks against a box: hidden marks, the frame, other points."""
+    margin = Bbox.from_extents(box.x0 - 8, box.y0 - 2, box.x1 + 8, box.y1 + 2)
+    cost = sum(margin.contains(*mark) for mark in marks)
+    if box.x0 < frame.x0 or box.x1 > frame.x1:
+        cost += 5
+    distances = _distances_from_box(box, points)
+    own_distance = _distances_from_box(box, marks[[number]])[0]
+    if distances.min() < own_distance - 1:  # it seems to name another point
+        cost += 2
+    return cost
 
 
-def _marks(table: pd.DataFrame, x: str, y: str) -> np.ndarray:
-    """Return places along the points and their intervals, which names should not hide."""
+def _distances_from_box(box: Bbox, points: np.ndarray) -> np.ndarray:
+    differences = points - np.clip(points, box.min, box.max)
+    return np.hypot(differences[:, 0], differences[:, 1])
+
+
+def _points_to_keep_clear(table: pd.DataFrame, x: str, y: str) -> np.ndarray:
+    """Return the points and places along their intervals; names should hide none."""
     places = [table[[x, y]].to_numpy(dtype=float)]
-    for across, column in ((True, x), (False, y)):
-        if {f"{column}_low", f"{column}_high"} <= set(table.columns):
-            for share in np.linspace(0, 1, 9):
-                along = (
-                    table[f"{column}_low"] * (1 - share)
-                    + table[f"{column}_high"] * share
-                )
-                pair = [along, table[y]] if across else [table[x], along]
-                places.append(np.column_stack(pair).astype(float))
+    if {f"{x}_low", f"{x}_high"} <= set(table.columns):
+        for along in _places_along_interval(table, x):
+            places.append(np.column_stack([along, table[y]]).astype(float))
+    if {f"{y}_low", f"{y}_high"} <= set(table.columns):
+        for along in _places_along_interval(table, y):
+            places.append(np.column_stack([table[x], along]).astype(float))
     marks = np.concatenate(places)
     return marks[~np.isnan(marks).any(axis=1)]
+
+
+def _places_along_interval(table: pd.DataFrame, column: str) -> list[pd.Series]:
+    """Return nine places of each row, from the lower to the upper bound."""
+    low = table[f"{column}_low"]
+    high = table[f"{column}_high"]
+    return [low * (1 - share) + high * share for share in np.linspace(0, 1, 9)]

@@ -1,6 +1,6 @@
-"""Six figures that all chapters share: rows of dots, forests, curves, scatters, maps, bars."""
+"""Six figures that all chapters share: dots, forests, curves, scatters, maps, bars."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,12 +21,12 @@ from notebooks.kit.plots.style import (
 )
 
 __all__ = [
-    "stacked_bar_plot",
     "curve_plot",
     "dot_plot",
     "forest_plot",
     "heat_map",
     "scatter_plot",
+    "stacked_bar_plot",
 ]
 NEVER_POSITION = -1.5  # where "never" stands on an axis of doublings that begins at 0
 LINE_STYLES = ("-", "--", "-.", ":")
@@ -38,12 +38,13 @@ def dot_plot(
     by: str = "",
     ax: Axes | None = None,
     xlabel: str = "",
+    *,
     mark: str = "",
     shades: Mapping[str, str] | None = None,
     share: bool = False,
     nothing: str = "There is nothing to draw.",
 ) -> Axes:
-    """Draw estimates with intervals, a row for each label, a colour for each value of `by`.
+    """Draw estimates with intervals, a row for each label, a colour for each `by`.
 
     >>> table = pd.DataFrame({"label": ["P17", "all"], "estimate": [0.5, 0.6],
     ...                       "low": [0.4, 0.5], "high": [0.6, 0.7]})
@@ -53,42 +54,27 @@ def dot_plot(
     if table.empty or table["estimate"].isna().all():
         return empty_panel(ax, nothing)
     rows = list(dict.fromkeys(table[label]))
-    ax = (
-        ax
-        or plt.subplots(figsize=(FIGURE_WIDTH, 1.1 + 0.13 * (len(table) + len(rows))))[
-            1
-        ]
-    )
-    named = table[by or label].astype(str)
-    own = curve_colours(named) if by else dict.fromkeys(named, BLUE)
-    own |= {str(name): shade for name, shade in (shades or {}).items()}
-    places = np.zeros(len(table))
-    for place, name in enumerate(rows):  # what shares a row shares its height
-        here = np.flatnonzero(table[label] == name)
-        places[here] = place + 0.7 * ((np.arange(len(here)) + 0.5) / len(here) - 0.5)
-    for name in dict.fromkeys(named):
-        part, at = table[named == name], places[named == name]
-        if {"low", "high"} <= set(table.columns):
-            ax.hlines(at, part["low"], part["high"], color=own[name], lw=2, alpha=0.55)
-        ax.plot(
-            part["estimate"],
-            at,
-            "o",
-            color=own[name],
-            ms=5,
-            label=drawable_text(name) if by else None,
-        )
+    if ax is None:
+        height = 1.1 + 0.13 * (len(table) + len(rows))
+        _, ax = plt.subplots(figsize=(FIGURE_WIDTH, height))
+    series = table[by or label].astype(str)
+    colours = curve_colours(series) if by else dict.fromkeys(series, BLUE)
+    for name, colour in (shades or {}).items():
+        colours[str(name)] = colour
+    heights = _heights_of_dots(table[label], rows)
+    has_intervals = {"low", "high"} <= set(table.columns)
+    for name in dict.fromkeys(series):
+        is_member = series == name
+        part = table[is_member]
+        y = heights[is_member]
+        colour = colours[name]
+        if has_intervals:
+            ax.hlines(y, part["low"], part["high"], color=colour, lw=2, alpha=0.55)
+        legend = drawable_text(name) if by else None
+        ax.plot(part["estimate"], y, "o", color=colour, ms=5, label=legend)
     if mark:
-        ax.plot(
-            table[mark],
-            places,
-            "D",
-            mfc="none",
-            mec=RED,
-            mew=1.3,
-            ms=7,
-            label=drawable_text(mark),
-        )
+        diamond = {"mfc": "none", "mec": RED, "mew": 1.3, "ms": 7}
+        ax.plot(table[mark], heights, "D", label=drawable_text(mark), **diamond)
     style.name_rows(ax, rows)
     ax.set_xlabel(xlabel)
     if share:
@@ -97,10 +83,23 @@ def dot_plot(
     return ax
 
 
-def forest_plot(table: pd.DataFrame, null: float = 0.0, **given: object) -> Axes:
-    """Draw differences or correlations with intervals, a row each, beside the line of no effect.
+def _heights_of_dots(labels: pd.Series, rows: list[object]) -> np.ndarray:
+    """Return the height of each dot; those of one row share its height."""
+    heights = np.zeros(len(labels))
+    for row, label in enumerate(rows):
+        members = np.flatnonzero(labels == label)
+        n = len(members)
+        heights[members] = row + 0.7 * ((np.arange(n) + 0.5) / n - 0.5)
+    return heights
 
-    >>> table = pd.DataFrame({"label": ["b - a"], "estimate": [0.2], "low": [0.1], "high": [0.3]})
+
+def forest_plot(table: pd.DataFrame, null: float = 0.0, **given: object) -> Axes:
+    """Draw differences or correlations with intervals, beside the line of no effect.
+
+    The other arguments are those of :func:`dot_plot`.
+
+    >>> table = pd.DataFrame({"label": ["b - a"], "estimate": [0.2],
+    ...                       "low": [0.1], "high": [0.3]})
     >>> forest_plot(table).get_lines()[-1].get_xdata()
     [0.0, 0.0]
     """
@@ -117,6 +116,7 @@ def curve_plot(
     ax: Axes | None = None,
     xlabel: str = "",
     ylabel: str = "",
+    *,
     axis: str = "",
     points: bool = True,
     shades: Mapping[str, str] | None = None,
@@ -127,45 +127,32 @@ def curve_plot(
 
     >>> table = pd.DataFrame({"exposures": [0, 1, 4], "estimate": [0.1, 0.3, 0.6]})
     >>> ax = curve_plot(table, "exposures", axis="doublings")
-    >>> [text.get_text() for text in ax.get_xticklabels()], ax.get_lines()[0].get_xdata().tolist()
-    (['0', '1', '4'], [-1.5, 0.0, 2.0])
+    >>> [text.get_text() for text in ax.get_xticklabels()]
+    ['0', '1', '4']
+    >>> ax.get_lines()[0].get_xdata().tolist()
+    [-1.5, 0.0, 2.0]
     """
     if table.empty or table["estimate"].isna().all():
         return empty_panel(ax, nothing)
     ax = ax or plt.subplots()[1]
     values = np.array(sorted(table[x].unique()))
     groups = list(table.groupby(by, sort=False)) if by else [(None, table)]
-    own = curve_colours([str(name) for name, _ in groups]) | {
-        None: BLUE,
-        **(shades or {}),
-    }
+    colours = curve_colours([str(name) for name, _ in groups])
+    colours |= {None: BLUE, **(shades or {})}
     for number, (name, part) in enumerate(groups):
         part = part.sort_values(x)
-        at = _places(part[x].to_numpy(dtype=float), values, axis)
-        shade = own.get(name, own.get(str(name)))
-        line = {
-            "ls": "-" if points else LINE_STYLES[number % len(LINE_STYLES)],
-            "lw": 2,
-            "color": shade,
-        }
-        ax.plot(
-            at,
-            part["estimate"],
-            label=None if name is None else drawable_text(str(name)),
-            **line,
-        )
+        positions = _positions_on_axis(part[x].to_numpy(dtype=float), values, axis)
+        colour = colours.get(name, colours.get(str(name)))
+        line_style = "-" if points else LINE_STYLES[number % len(LINE_STYLES)]
+        legend = None if name is None else drawable_text(str(name))
+        line = {"ls": line_style, "lw": 2, "color": colour, "label": legend}
+        ax.plot(positions, part["estimate"], **line)
         if points:
-            ax.plot(at, part["estimate"], "o", color=shade, ms=6)
-        if {"low", "high"} <= set(part.columns):
-            ax.fill_between(
-                at, part["low"], part["high"], color=shade, alpha=0.15, lw=0
-            )
-            if points:
-                ax.vlines(at, part["low"], part["high"], color=shade, lw=1.5)
+            ax.plot(positions, part["estimate"], "o", color=colour, ms=6)
+        _draw_intervals(ax, part, positions, colour, points)
     if axis in ("doublings", "even"):
-        ax.set_xticks(
-            _places(values.astype(float), values, axis), [f"{v:,g}" for v in values]
-        )
+        ticks = _positions_on_axis(values.astype(float), values, axis)
+        ax.set_xticks(ticks, [f"{value:,g}" for value in values])
     elif axis == "log":
         style.set_log_scale(ax)
     ax.set(xlabel=xlabel or x, ylabel=ylabel)
@@ -173,6 +160,28 @@ def curve_plot(
         style.show_axis_in_percent(ax.yaxis)
     style.put_legend_above(ax)
     return ax
+
+
+def _draw_intervals(
+    ax: Axes, part: pd.DataFrame, positions: np.ndarray, colour: str, with_bars: bool
+) -> None:
+    """Draw the intervals of a curve, if it has any, as a band and perhaps as bars."""
+    if not {"low", "high"} <= set(part.columns):
+        return
+    ax.fill_between(
+        positions, part["low"], part["high"], color=colour, alpha=0.15, lw=0
+    )
+    if with_bars:
+        ax.vlines(positions, part["low"], part["high"], color=colour, lw=1.5)
+
+
+def _positions_on_axis(xs: np.ndarray, values: np.ndarray, axis: str) -> np.ndarray:
+    """Return where `xs` stand on an axis; `values` are all those of the figure."""
+    if axis == "doublings":
+        return np.where(xs > 0, np.log2(np.maximum(xs, 1)), NEVER_POSITION)
+    if axis == "even":
+        return np.searchsorted(values, xs)
+    return xs
 
 
 def heat_map(
@@ -191,26 +200,31 @@ def heat_map(
     if table.isna().all(axis=None):
         return empty_panel(ax, nothing)
     if ax is None:
-        size = (max(4.2, 2.4 + 0.6 * table.shape[1]), 1.1 + 0.24 * len(table))
-        _, ax = plt.subplots(figsize=size)
+        width = max(4.2, 2.4 + 0.6 * table.shape[1])
+        _, ax = plt.subplots(figsize=(width, 1.1 + 0.24 * len(table)))
     values = table.to_numpy(dtype=float)
-    shown = ax.imshow(values, **{"cmap": "cividis", "aspect": "auto"} | shading)
+    image = ax.imshow(values, **({"cmap": "cividis", "aspect": "auto"} | shading))
     for (row, column), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            dark = np.dot(shown.cmap(shown.norm(value))[:3], (0.3, 0.59, 0.11)) < 0.5
-            ink = {"color": "white" if dark else INK, "ha": "center", "va": "center"}
-            ax.text(column, row, f"{value:.2f}", fontsize=9, **ink)
+        if np.isnan(value):
+            continue
+        red_green_blue = image.cmap(image.norm(value))[:3]
+        is_dark = np.dot(red_green_blue, (0.3, 0.59, 0.11)) < 0.5
+        ink = "white" if is_dark else INK
+        text = {"fontsize": 9, "color": ink, "ha": "center", "va": "center"}
+        ax.text(column, row, f"{value:.2f}", **text)
     ax.grid(visible=False)
-    ax.set_xticks(
-        range(table.shape[1]), [drawable_text(str(name)) for name in table.columns]
-    )
+    ax.set_xticks(range(table.shape[1]), _drawable_names(table.columns))
     ax.tick_params(axis="x", rotation=30)
-    ax.set_yticks(range(len(table)), [drawable_text(str(name)) for name in table.index])
+    ax.set_yticks(range(len(table)), _drawable_names(table.index))
     if label:
-        bar = ax.figure.colorbar(shown, ax=ax)
+        bar = ax.figure.colorbar(image, ax=ax)
         bar.set_label(label)
         bar.outline.set_visible(False)
     return ax
+
+
+def _drawable_names(names: Iterable[object]) -> list[str]:
+    return [drawable_text(str(name)) for name in names]
 
 
 def stacked_bar_plot(
@@ -222,39 +236,29 @@ def stacked_bar_plot(
 ) -> Axes:
     """Draw shares that add up to one as a stacked bar for each row.
 
-    >>> table = pd.DataFrame({"known": [0.5], "shaky": [0.3], "unknown": [0.2]}, index=["a"])
+    >>> table = pd.DataFrame({"known": [0.5], "shaky": [0.3], "unknown": [0.2]})
     >>> len(stacked_bar_plot(table).patches)
     3
     """
     names = [name for name in table if not str(name).endswith(("_low", "_high"))]
     if table.empty or table[names].isna().all(axis=None):
         return empty_panel(ax, nothing)
-    ax = (
-        ax
-        or plt.subplots(
-            figsize=(FIGURE_WIDTH, 0.8 + 0.15 * len(names) + 0.28 * len(table))
-        )[1]
-    )
-    own = curve_colours(names) | dict(shades or {})
-    places, start = np.arange(len(table)), np.zeros(len(table))
+    if ax is None:
+        height = 0.8 + 0.15 * len(names) + 0.28 * len(table)
+        _, ax = plt.subplots(figsize=(FIGURE_WIDTH, height))
+    colours = curve_colours(names) | dict(shades or {})
+    rows = np.arange(len(table))
+    start = np.zeros(len(table))
     for name in names:
         width = table[name].to_numpy(dtype=float)
-        ax.barh(
-            places,
-            width,
-            0.7,
-            left=start,
-            color=own[name],
-            label=drawable_text(str(name)),
-            lw=0,
-        )
+        bar = {"color": colours[name], "label": drawable_text(str(name)), "lw": 0}
+        ax.barh(rows, width, 0.7, left=start, **bar)
         start += np.nan_to_num(width)
-    first = names[0]
-    if f"{first}_low" in table:
-        for place, low, high in zip(
-            places, table[f"{first}_low"], table[f"{first}_high"]
-        ):
-            ax.plot([low, high], [place] * 2, color=INK, lw=1.5, marker="|", ms=5)
+    low, high = f"{names[0]}_low", f"{names[0]}_high"
+    if low in table:
+        bounds = table[[low, high]].to_numpy()
+        for row, interval in zip(rows, bounds, strict=True):
+            ax.plot(interval, [row, row], color=INK, lw=1.5, marker="|", ms=5)
     style.name_rows(ax, table.index)
     style.show_axis_in_percent(ax.xaxis)
     ax.set_xlim(0, 1)
@@ -262,10 +266,3 @@ def stacked_bar_plot(
     ax.grid(visible=False, axis="y")
     style.put_legend_above(ax)
     return ax
-
-
-def _places(found: np.ndarray, values: np.ndarray, axis: str) -> np.ndarray:
-    """Return where values stand on an axis."""
-    if axis == "doublings":
-        return np.where(found > 0, np.log2(np.maximum(found, 1)), NEVER_POSITION)
-    return np.searchsorted(values, found) if axis == "even" else found

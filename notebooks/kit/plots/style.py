@@ -27,14 +27,33 @@ PALETTE = (
     "#56b4e9",
 )
 BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY = PALETTE
-_KEPT = tomllib.loads(files(__package__).joinpath("colours.toml").read_text("utf-8"))
-_COLOURS, _FAMILIES = (
-    {name: globals().get(colour, colour) for name, colour in _KEPT[kind].items()}
-    for kind in ("names", "families")
-)
+_COLOURS_BY_NAME = {
+    "BLUE": BLUE,
+    "ORANGE": ORANGE,
+    "GREEN": GREEN,
+    "RED": RED,
+    "PINK": PINK,
+    "TAN": TAN,
+    "GREY": GREY,
+    "SKY": SKY,
+}
+_DATA = tomllib.loads(files(__package__).joinpath("colours.toml").read_text("utf-8"))
+
+
+def _colours_of(kind: str) -> dict[str, str]:
+    """Return the colours of models or families; the data have hex codes or names."""
+    colours = {}
+    for name, colour in _DATA[kind].items():
+        colours[name] = _COLOURS_BY_NAME.get(colour, colour)
+    return colours
+
+
+_MODEL_COLOURS = _colours_of("names")
+_FAMILY_COLOURS = _colours_of("families")
 INK = "#222222"
-FIGURE_WIDTH = 4.6  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
-FALLBACK_FONTS = _KEPT["fonts"]
+# Inches: at half its size a figure fits a phone, and nine points are nine pixels.
+FIGURE_WIDTH = 4.6
+FALLBACK_FONTS = _DATA["fonts"]
 OTHER_QUESTIONS = "other questions"  # than those of the paper whose models are drawn
 
 
@@ -46,8 +65,11 @@ def use_style() -> None:
     >>> matplotlib.rcParams["figure.figsize"], matplotlib.rcParams["figure.facecolor"]
     ([4.6, 3.1], 'white')
     """
-    own = {"figure.figsize": (FIGURE_WIDTH, 3.1), "font.family": _fonts()}
-    sns.set_theme(style="whitegrid", palette=PALETTE, rc=_KEPT["settings"] | own)
+    settings = _DATA["settings"] | {
+        "figure.figsize": (FIGURE_WIDTH, 3.1),
+        "font.family": _fonts(),
+    }
+    sns.set_theme(style="whitegrid", palette=PALETTE, rc=settings)
 
 
 def model_colour(name: str) -> str:
@@ -56,17 +78,18 @@ def model_colour(name: str) -> str:
     >>> model_colour("some/folder/atlas-s") == model_colour("Atlas-S") == "#0173b2"
     True
     """
-    short = _short(name)
-    return _COLOURS.get(short, PALETTE[crc32(short.encode()) % len(PALETTE)])
+    short_name = _short_name(name)
+    number = crc32(short_name.encode()) % len(PALETTE)
+    return _MODEL_COLOURS.get(short_name, PALETTE[number])
 
 
 def family_colour(family: str) -> str:
-    """Return the colour of a family of published models; grey for one of one or two models.
+    """Return the colour of a family of published models; grey for a small family.
 
     >>> family_colour("Llama 2"), family_colour("Phi")
     ('#0173b2', '#6e6e6e')
     """
-    return _FAMILIES.get(family, GREY)
+    return _FAMILY_COLOURS.get(family, GREY)
 
 
 def curve_colours(names: Iterable[str]) -> dict[str, str]:
@@ -76,16 +99,24 @@ def curve_colours(names: Iterable[str]) -> dict[str, str]:
     True
     """
     names = list(dict.fromkeys(names))
-    found: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: _short(name) not in _COLOURS):
+    # Models with a colour of their own choose first.
+    with_own_colour = [name for name in names if _has_own_colour(name)]
+    others = [name for name in names if not _has_own_colour(name)]
+    colours: dict[str, str] = {}
+    for name in with_own_colour + others:
         colour = model_colour(name)
-        spare = [other for other in PALETTE if other not in found.values()]
-        taken = colour in found.values()
-        found[name] = spare[0] if taken and spare else colour
-    return {name: found[name] for name in names}
+        if colour in colours.values():
+            unused = [spare for spare in PALETTE if spare not in colours.values()]
+            colour = unused[0] if unused else colour
+        colours[name] = colour
+    return {name: colours[name] for name in names}
 
 
-def _short(name: str) -> str:
+def _has_own_colour(name: str) -> bool:
+    return _short_name(name) in _MODEL_COLOURS
+
+
+def _short_name(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2].casefold()
 
 
@@ -105,7 +136,8 @@ def empty_panel(ax: Axes | None, reason: str) -> Axes:
 
     Examples
     --------
-    >>> [text.get_text() for text in empty_panel(plt.Figure().add_subplot(), "No fact counts.").texts]
+    >>> ax = empty_panel(plt.Figure().add_subplot(), "No fact counts.")
+    >>> [text.get_text() for text in ax.texts]
     ['No fact counts.']
     """
     if ax is None:  # a figure of text would be a picture without a description
@@ -115,23 +147,33 @@ def empty_panel(ax: Axes | None, reason: str) -> Axes:
         figure, ax = plt.subplots(figsize=(FIGURE_WIDTH, 1.3))
         plt.close(figure)
     ax.set(xticks=[], yticks=[])
-    middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
-    ax.text(0.5, 0.5, fill(drawable_text(reason), 50), color=GREY, **middle)
+    ax.text(
+        0.5,
+        0.5,
+        fill(drawable_text(reason), 50),
+        color=GREY,
+        ha="center",
+        va="center",
+        transform=ax.transAxes,
+    )
     return ax
 
 
 def error_bar_lengths(
     row: Mapping[str, float], column: str
 ) -> list[list[float]] | None:
-    """Return how far the interval of `column` reaches below and above it, for ``errorbar``.
+    """Return how far an interval reaches below and above, as ``errorbar`` takes it.
 
     >>> error_bar_lengths({"y": 0.5, "y_low": 0.25, "y_high": 1.0}, "y")
     [[0.25], [0.5]]
     """
-    low, high = row.get(f"{column}_low"), row.get(f"{column}_high")
+    low = row.get(f"{column}_low")
+    high = row.get(f"{column}_high")
     if low is None or high is None or np.isnan(low) or np.isnan(high):
         return None
-    return [[max(0.0, row[column] - low)], [max(0.0, high - row[column])]]
+    below = max(0.0, row[column] - low)
+    above = max(0.0, high - row[column])
+    return [[below], [above]]
 
 
 def show_axis_in_percent(axis: Axis) -> None:
@@ -141,14 +183,14 @@ def show_axis_in_percent(axis: Axis) -> None:
 
 
 def name_rows(ax: Axes, names: Iterable[object], **text: object) -> None:
-    """Name the rows of a figure, the first on top, with half a row of room above and below."""
-    shown = [drawable_text(str(name)) for name in names]
-    ax.set_yticks(range(len(shown)), shown, **text)
-    ax.set_ylim(len(shown) - 0.4, -0.6)
+    """Name the rows of a figure, the first on top; half a row is free at the ends."""
+    labels = [drawable_text(str(name)) for name in names]
+    ax.set_yticks(range(len(labels)), labels, **text)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
 
 
 def set_log_scale(ax: Axes) -> None:
-    """Make the x axis logarithmic, with plain numbers: a power of ten would be set as a formula.
+    """Make the x axis logarithmic, with plain numbers in place of powers of ten.
 
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
@@ -156,15 +198,18 @@ def set_log_scale(ax: Axes) -> None:
     >>> [ax.xaxis.get_major_formatter()(x) for x in (0.01, 1, 1000)]
     ['0.01', '1', '1,000']
     """
+    # A power of ten would be set as a formula.
     ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(
-        FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}")
-    )
+    ax.xaxis.set_major_formatter(FuncFormatter(_plain_number))
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
+def _plain_number(x: float, _: int | None) -> str:
+    return f"{x:,.0f}" if x >= 1 else f"{x:g}"
+
+
 def put_legend_above(ax: Axes) -> None:
-    """Put the legend above the axes, where it hides nothing, if there is anything to tell.
+    """Put the legend, if there is one, above the axes, where it hides nothing.
 
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
@@ -173,14 +218,20 @@ def put_legend_above(ax: Axes) -> None:
     True
     """
     handles, labels = ax.get_legend_handles_labels()
-    if handles:
-        longest = max(len(label) for label in labels)
-        columns = min(
-            3, len(handles), max(1, 38 // longest)
-        )  # 38 letters fill the width
-        # At the right it reaches over the names of rows, which need the room.
-        place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.3}
-        ax.legend(handles, labels, ncols=columns, alignment="left", **place)
+    if not handles:
+        return
+    longest = max(len(label) for label in labels)
+    that_fit = max(1, 38 // longest)  # 38 letters fill the width
+    # At the right it reaches over the names of rows, which need the room.
+    ax.legend(
+        handles,
+        labels,
+        ncols=min(3, len(handles), that_fit),
+        alignment="left",
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        borderaxespad=0.3,
+    )
 
 
 def drawable_text(text: str) -> str:
@@ -189,16 +240,25 @@ def drawable_text(text: str) -> str:
     >>> drawable_text("$5 and 京")
     '$5 and ▯'
     """
-    return "".join(c if c == "\n" or _has_glyph(c) else "▯" for c in text)
+    drawable = ""
+    for character in text:
+        if character == "\n" or _has_glyph(character):
+            drawable += character
+        else:
+            drawable += "▯"
+    return drawable
 
 
 def _fonts() -> list[str]:
-    """Return the font of all figures, which comes with matplotlib, and those that help it out."""
-    there = set(font_manager.get_font_names())
-    return ["DejaVu Sans", *(name for name in FALLBACK_FONTS if name in there)]
+    """Return the font that comes with matplotlib, and those installed that help out."""
+    installed = set(font_manager.get_font_names())
+    return ["DejaVu Sans"] + [name for name in FALLBACK_FONTS if name in installed]
 
 
 @cache
 def _has_glyph(character: str) -> bool:
-    fonts = (font_manager.get_font(font_manager.findfont(name)) for name in _fonts())
-    return any(font.get_char_index(ord(character)) for font in fonts)
+    for name in _fonts():
+        font = font_manager.get_font(font_manager.findfont(name))
+        if font.get_char_index(ord(character)):
+            return True
+    return False

@@ -50,34 +50,38 @@ def load_published_table(name: str) -> pd.DataFrame:
 
 
 def table_in_printed_shape(tidy: pd.DataFrame) -> pd.DataFrame:
-    """Lay out a stored table in its printed shape, as :func:`load_published_table` returns it."""
-    table = tidy.pivot(index="row", columns="column", values="value")  # noqa: PD010 refuses doubles
-    table = table.loc[tidy["row"].unique(), tidy["column"].unique()].rename_axis(
-        columns=None
-    )
+    """Lay out a stored table as :func:`load_published_table` returns it."""
+    # Unlike pivot_table, pivot refuses a cell that is stored twice.
+    table = tidy.pivot(index="row", columns="column", values="value")  # noqa: PD010
+    table = table.loc[tidy["row"].unique(), tidy["column"].unique()]
+    table = table.rename_axis(columns=None)
     for column in table.columns:
-        numbers, empty = (
-            pd.to_numeric(table[column], errors="coerce"),
-            table[column] == "-",
-        )
-        if (numbers.notna() | empty).all() and not empty.all():
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        is_dash = table[column] == "-"
+        if (numbers.notna() | is_dash).all() and not is_dash.all():
             table[column] = numbers.astype(float)
     return table
 
 
 def load_tidy_table(name: str) -> pd.DataFrame:
-    """Read one published table as it is stored: ``table, row, column, value, source``, all text."""
+    """Read one published table as it is stored, all of it as text.
+
+    Columns ``table, row, column, value, source``.
+    """
     known = published_table_names()
     if name not in known:
         raise UserError(
             f'There is no published table "{name}"; there are {", ".join(known)}.'
         )
-    return _texts(TABLES_FOLDER / f"{name}.csv")
+    return _read_as_text(TABLES_FOLDER / f"{name}.csv")
 
 
 def restored_cells() -> pd.DataFrame:
-    """Return where the tables differ from our copies: ``table, place, printed, stored, reason``."""
-    return _texts(TABLES_FOLDER / "restored.csv")
+    """Return where the tables differ from our copies.
+
+    Columns ``table, place, printed, stored, reason``.
+    """
+    return _read_as_text(TABLES_FOLDER / "restored.csv")
 
 
 def table_without_restored_signs(name: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -90,7 +94,7 @@ def table_without_restored_signs(name: str, table: pd.DataFrame) -> pd.DataFrame
 
 
 def paper_claims() -> pd.DataFrame:
-    """Return sentences of the papers about their results, each beside what its tables say.
+    """Return sentences of the papers about their results, and what the tables say.
 
     Returns
     -------
@@ -101,7 +105,7 @@ def paper_claims() -> pd.DataFrame:
         "substance", "exceptions" or "description". Our judgements, by the rules of the
         chapter on the papers' tables.
     """
-    return _texts(TABLES_FOLDER / "claims.csv")
+    return _read_as_text(TABLES_FOLDER / "claims.csv")
 
 
 def printed_number_comparisons() -> pd.DataFrame:
@@ -119,9 +123,12 @@ def printed_number_comparisons() -> pd.DataFrame:
 
 
 def printed_number_checks() -> pd.DataFrame:
-    """Return the checks behind :func:`printed_number_comparisons`: ``paper, check, claim, tables``."""
-    return _texts(TABLES_FOLDER / "checks.csv")
+    """Return the checks behind :func:`printed_number_comparisons`.
+
+    Columns ``paper, check, claim, tables``.
+    """
+    return _read_as_text(TABLES_FOLDER / "checks.csv")
 
 
-def _texts(path: Path) -> pd.DataFrame:
+def _read_as_text(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
