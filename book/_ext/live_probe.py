@@ -6,8 +6,8 @@ scripts.
 
 from pathlib import Path
 
-import apart
-import facts_shown
+import fact_directives
+import page_assets
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -42,7 +42,7 @@ class LiveProbeDirective(SphinxDirective):
             raise self.error(str(error)) from error
         still, drawn = cases[0], live_model.probability_bars_png(cases[0]["bars"])
         self.env.metadata[self.env.docname][USES_PROBE_KEY] = "yes"
-        image = facts_shown.image(self, drawn, alt=still["alt"], width="60%")
+        image = fact_directives.stored_image_node(self, drawn, alt=still["alt"], width="60%")
         figure = nodes.figure("", image, nodes.caption("", still["caption"]))
         tags = [
             nodes.raw("", text, format="html")
@@ -64,6 +64,6 @@ def write_model_bundle(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("live-probe", LiveProbeDirective)
-    apart.load(app, LIVE_FOLDER, LIVE_TAG, LIVE_FILES)
+    page_assets.register_page_assets(app, LIVE_FOLDER, LIVE_TAG, LIVE_FILES)
     app.connect("build-finished", write_model_bundle)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -44,7 +44,7 @@ def runnable_chapters_and_reasons(
     """Return the chapters that can be run on their data, and for each other a sentence why not."""
     why = {}
     for name in names:
-        own = parameters.declared(jobs.TEMPLATES / f"{name}.ipynb")
+        own = parameters.declared_parameters(jobs.TEMPLATES / f"{name}.ipynb")
         own |= jobs.settings_for_chapter(name, settings)
         if "dataset" in own:
             relations = own.get("relations", ())

@@ -50,7 +50,7 @@ def run_chapter(
     runs = runs.resolve()
     synthesis = jobs.chapter_kind(chapter, templates) == "synthesis"
     folder = runs / (SYNTHESIS if synthesis else model_slug(model)) / chapter
-    for name in settings.keys() - parameters.declared(template).keys():
+    for name in settings.keys() - parameters.declared_parameters(template).keys():
         raise UserError(f"The chapter {chapter} has no parameter '{name}'.")
     injected = settings | _places(template, model, folder, runs)
     job = Job(folder.name, chapter, "" if synthesis else model, settings)
@@ -119,7 +119,7 @@ def _places(template: Path, model: str, folder: Path, runs: Path) -> dict[str, s
         "run_dir": path_from_project(folder),
         "runs_dir": path_from_project(runs),
     }
-    known = parameters.declared(template)
+    known = parameters.declared_parameters(template)
     return {name: places[name] for name in places if name in known}
 
 

@@ -98,7 +98,7 @@ class Job:
 
 def chapter_kind(chapter: str, templates: Path = TEMPLATES) -> str:
     """Return what a chapter's parameters say that it is: it runs once, or on a model, or on all."""
-    declared = parameters.declared(templates / f"{chapter}.ipynb")
+    declared = parameters.declared_parameters(templates / f"{chapter}.ipynb")
     if "model" not in declared:
         return "synthesis"
     return "single" if "models" in declared else "measure"
@@ -165,14 +165,14 @@ def _synthesis(chapter: str, shown: str, settings: Mapping[str, Any]) -> Job:
 
 def settings_for_chapter(chapter: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that a chapter takes."""
-    known = parameters.declared(TEMPLATES / f"{chapter}.ipynb")
+    known = parameters.declared_parameters(TEMPLATES / f"{chapter}.ipynb")
     return {name: settings[name] for name in settings if name in known}
 
 
 def measured_settings(template: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings with which a study measures a model as its chapter would."""
     own = measuring.default_run_settings(template.stem)
-    defaults = parameters.free(template)
+    defaults = parameters.settable_parameters(template)
     taken = {
         name: value
         for name, value in settings.items()
@@ -183,14 +183,14 @@ def measured_settings(template: Path, settings: Mapping[str, Any]) -> dict[str, 
 
 def reads_finished_runs(job: Job) -> bool:
     """Return whether a job reads the finished runs of others, and so begins after them."""
-    return not job.model and "runs_dir" in parameters.declared(
+    return not job.model and "runs_dir" in parameters.declared_parameters(
         TEMPLATES / f"{job.chapter}.ipynb"
     )
 
 
 def requires_finished_runs(job: Job) -> bool:
     """Return whether a job is about finished runs, chosen by its ``models``; others do without."""
-    declared = parameters.declared(TEMPLATES / f"{job.chapter}.ipynb")
+    declared = parameters.declared_parameters(TEMPLATES / f"{job.chapter}.ipynb")
     return reads_finished_runs(job) and "models" in declared
 
 
@@ -224,7 +224,7 @@ def job_fingerprint(
     ]
     settings: dict[str, Any] = {}  # by chapter where they are several
     if job.chapter == NOISE_CHAPTER:
-        makers = [TOOLS_FOLDER / "noise.py"]
+        makers = [TOOLS_FOLDER / "noise_floor_runs.py"]
     elif job.chapter == NOTEBOOK_FREE_CHAPTER:
         makers = []
         for folder in job.folders:
@@ -232,7 +232,7 @@ def job_fingerprint(
             template = templates / f"{chapter}.ipynb"
             settings[chapter] = measured_settings(template, job.settings)
     else:
-        settings = parameters.declared(makers[0]) | dict(job.settings)
+        settings = parameters.declared_parameters(makers[0]) | dict(job.settings)
     reads_runs = "runs_dir" in settings
     settings = {name: settings[name] for name in settings if name not in FIXED}
     outside = [

@@ -24,7 +24,7 @@ def least_values() -> dict[str, int]:
     return LEAST | known["least"]
 
 
-def declared(template: Path) -> dict[str, Any]:
+def declared_parameters(template: Path) -> dict[str, Any]:
     """Return the parameters that a chapter declares, with their defaults."""
     # `papermill.inspect_notebook` drops a parameter whose comment holds a quotation
     # mark.
@@ -55,9 +55,9 @@ def _source(template: Path) -> str:
     return ""
 
 
-def free(template: Path) -> dict[str, Any]:
+def settable_parameters(template: Path) -> dict[str, Any]:
     """Return the parameters that a user may set, with their defaults."""
-    defaults = declared(template)
+    defaults = declared_parameters(template)
     return {name: defaults[name] for name in defaults if name not in FIXED}
 
 
@@ -65,7 +65,7 @@ def settings_of_chapters(
     templates: Sequence[Path], words: Iterable[str]
 ) -> dict[str, Any]:
     """Return what words such as ``n_facts=30`` set, each checked by a chapter that takes it."""
-    defaults = {template: free(template) for template in templates}
+    defaults = {template: settable_parameters(template) for template in templates}
     settings = {}
     for word in words:
         template = _owner(word.partition("=")[0], defaults)

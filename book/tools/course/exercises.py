@@ -29,6 +29,8 @@ EXERCISE_KINDS = ("code", "on paper", "to be argued")
 DIRECTIVES = {"{exercise}": ExerciseDirective, "{solution}": SolutionDirective}
 NOTEBOOKS_FOLDER = Path(__file__).parents[3] / "notebooks"
 CHECKER_FILE = NOTEBOOKS_FOLDER / "kit" / "hidden_tests.py"
+# What of it notebooks for students do without.
+USED_BY_HIDDEN_TESTS = ("DRAWN_INPUTS", "check_against_solutions")
 PAPER_DRAWS_FILE = (
     NOTEBOOKS_FOLDER / "hidden" / "paper.yaml"
 )  # a book without the course has none
@@ -115,9 +117,9 @@ class Exercise:
         names = ", ".join(only or [function.name for function in self.functions()])
         solution = textwrap.indent(self.solution.rstrip(), "    ")
         return (
-            f"from notebooks.kit.hidden_tests import compare\n\n{self.draw}\n\n"
+            f"from notebooks.kit.hidden_tests import check_against_solutions\n\n{self.draw}\n\n"
             f"def _solution():\n{solution}\n\n    return [{names}]\n\n\n"
-            f"compare([{names}], _solution(), {_name(self.label)}, seed={self.seed})\n"
+            f"check_against_solutions([{names}], _solution(), {_name(self.label)}, seed={self.seed})\n"
         )
 
 
@@ -176,17 +178,19 @@ def install_cell_code(path: Path) -> str:
 def checker_code() -> str:
     """Return the code of `check`, for notebooks that stand alone."""
     code = CHECKER_FILE.read_text(encoding="utf-8")
-    kept = ("TOLERANCE", "SHOWN", "check", "_shown", "agree")
+    module_docstring, *statements = ast.parse(code).body
     parts = []
-    for node in ast.parse(code).body:
-        name = (
-            node.targets[0].id
-            if isinstance(node, ast.Assign)
-            else getattr(node, "name", "")
-        )
-        if name in kept or isinstance(node, ast.ImportFrom | ast.Import):
+    for node in statements:
+        if _defined_name(node) not in USED_BY_HIDDEN_TESTS:
             parts.append(ast.get_source_segment(code, node))
     return "\n".join(parts) + "\n"
+
+
+def _defined_name(node: ast.stmt) -> str:
+    """Return the name that a statement gives to a constant, function or class."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return getattr(node, "name", "")
 
 
 def _directives(markdown: str, chapter: str) -> Iterator[tuple[str, str, str, str]]:
