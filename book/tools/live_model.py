@@ -168,7 +168,8 @@ def stored_answer(kind: str, name: str) -> Any:
 def live_probe_opening_html(cases: Sequence[Mapping[str, Any]]) -> str:
     """Return the tag that opens a place to ask in, and why its first case was chosen.
 
-    >>> print(live_probe_opening_html([{"label": "", "said": "<i>"}]))  # doctest: +ELLIPSIS
+    >>> case = {"label": "", "said": "<i>"}
+    >>> print(live_probe_opening_html([case]))  # doctest: +ELLIPSIS
     <div class="live-probe" data-live="{&quot;model&quot;: ...}">
     <p class="live-said">&lt;i&gt;</p>
     """
@@ -200,7 +201,7 @@ def probability_bars_png(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def draw_probability_bars(table: pd.DataFrame) -> Any:
-    """Draw the probability of each object as a bar with its value, the likeliest on top."""
+    """Draw objects' probabilities as bars with their values, the likeliest on top."""
     from matplotlib import pyplot as plt
     from matplotlib.ticker import PercentFormatter
 

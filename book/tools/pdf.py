@@ -56,7 +56,7 @@ def browser_path() -> str:
 
 
 def print_page_as_pdf(page: Path, pdf: Path) -> Path:
-    """Print a page of the book, formulas set and everything unfolded; return the PDF."""
+    """Print a page of the book with everything unfolded; return the PDF."""
     with _opened_page(page.as_uri(), pdf, width=900) as opened:
         opened.evaluate(UNFOLDING_SCRIPT)
         opened.emulate_media(media="print", color_scheme="light")
