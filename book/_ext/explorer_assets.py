@@ -3,11 +3,9 @@
 import page_assets
 from sphinx.application import Sphinx
 
-EXPLORER_FOLDER, EXPLORER_TAG, EXPLORER_FILES = (
-    "explorer",
-    '<div class="explorer"',
-    ("explorer.css", "explorer.js"),
-)
+EXPLORER_FOLDER = "explorer"
+EXPLORER_TAG = '<div class="explorer"'
+EXPLORER_FILES = ("explorer.css", "explorer.js")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -101,13 +101,14 @@ class ExecutedChapter:
         return self.plain(first.removeprefix("**The question.** "))
 
     def plain(self, markdown: str) -> str:
-        """Return Markdown of the chapter without citations and links to its other parts."""
+        """Return Markdown of the chapter without citations and links to other parts."""
         return exercises.plain_markdown(REFERENCE_ROLE.sub("", markdown), self.name)
 
     @cached_property
     def made(self) -> dict[str, str]:
         """Return where the chapter's numbers come from, by heading."""
         manifest = runs.load_manifest(self.run)
+        versions = [f"{name} {text}" for name, text in manifest["versions"].items()]
         models_read = {run["model"] for run in manifest.get("read", ())}
         about = {
             "Model": _model_and_revision(manifest.get("model") or {}),
@@ -115,7 +116,7 @@ class ExecutedChapter:
             "Data": _title_and_version(manifest.get("dataset") or {}),
             "Seed": str(manifest["seed"]),
             "Run": f"{manifest['finished'][:10]}, {manifest['device']}",
-            "Versions": ", ".join(map(" ".join, manifest["versions"].items())),
+            "Versions": ", ".join(versions),
         }
         return {heading: words for heading, words in about.items() if words}
 
