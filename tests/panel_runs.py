@@ -22,7 +22,7 @@ SMALL_SETTINGS = {
 
 def save_panel_run(folder: Path, chapter: str, lm, **changed) -> Path:
     """Ask a chapter's panel, save what stands for the chapter's run, and return its folder."""
-    given = parameters.declared(chapters.TEMPLATES / f"{chapter}.ipynb")
+    given = parameters.declared_parameters(chapters.TEMPLATES / f"{chapter}.ipynb")
     given |= {"model": lm.name, "n_panel": PANEL_SIZE}
     given |= SMALL_SETTINGS[chapter]
     run = runs.start(chapter, given | changed, folder / lm.slug / chapter)

@@ -45,6 +45,9 @@ def copy_small_project(
         shutil.copytree(ROOT / name, top / name, ignore=hidden)
     shutil.copytree(ROOT / "notebooks" / "profiles", top / "notebooks" / "profiles")
     shutil.copy(ROOT / "notebooks" / "Snakefile", top / "notebooks")
+    shutil.copytree(
+        ROOT / "notebooks" / "kit", top / "notebooks" / "kit", ignore=hidden
+    )
     (top / "notebooks" / "analysis").mkdir()
     least = Path("notebooks", "analysis", "parameters.toml")
     shutil.copy(ROOT / least, top / least)

@@ -72,7 +72,7 @@ def book(tmp_path):
 )
 def test_a_line_names_a_finding_of_a_chapter(book, line, there):
     expected = [("monitor", "holds", "A wrong word costs 10 points.")] * there
-    assert extension("main_findings").sentences(book, [line, ""]) == expected
+    assert extension("main_findings").finding_sentences(book, [line, ""]) == expected
 
 
 @pytest.mark.parametrize("text", re.findall(r"\{when-found\} (.+)", TEXT))
@@ -103,7 +103,7 @@ def test_the_models_that_were_asked_are_named_by_measure(book):
         path = book / "chapters" / chapter / "run.json"
         path.write_text(json.dumps(run), encoding="utf-8")
     by = ("MONITOR: <b>bold (shots)", "IC-LKE, multiplicity: atlas-m")
-    assert extension("main_findings").asked(book) == "; ".join(
+    assert extension("main_findings").asked_models_text(book) == "; ".join(
         [*by, "asking once beside all four: atlas-s, atlas-m"]
     )
 
@@ -143,12 +143,14 @@ def test_a_page_shows_what_was_found_and_the_text_that_rests_on_it(book):
     ],
 )  # fmt: skip
 def test_numbers_hold_together_but_not_in_code(page, expected):
-    assert extension("lean_pages").lean(page) == expected.replace("_", NBSP)
+    assert extension("lean_pages").lighter_page_html(page) == expected.replace(
+        "_", NBSP
+    )
 
 
 def test_a_sentence_of_a_lean_page_is_found_again():
     sentence = "It falls by -2.9 points [-3.4, -2.1], 25 % of Fig. 3."
-    page = extension("lean_pages").lean(f"<p>{sentence}</p>")
+    page = extension("lean_pages").lighter_page_html(f"<p>{sentence}</p>")
     assert sentence not in page
     assert words_of(page).strip() == sentence
 
@@ -170,7 +172,7 @@ def test_a_sentence_of_a_lean_page_is_found_again():
 def test_a_known_label_that_is_missing_becomes_its_title(target, explicit, kind, text):
     app = SimpleNamespace(config=SimpleNamespace(chapter_labels={"fig-one"}))
     node = nodes.Element(reftarget=target, refexplicit=explicit, reftype=kind)
-    found = extension("missing_parts").as_text(
+    found = extension("missing_references").text_for_missing_reference(
         app, None, node, nodes.inline("", "the figure")
     )
     assert (found and found.astext()) == text
@@ -183,7 +185,7 @@ def test_a_link_to_a_part_of_a_chapter_is_left_to_sphinx():
     for kind, target in (("", "Fig-One"), ("", "fig-none"), ("doc", "fig-one")):
         link = pending_xref(reftype="myst", refdomain=kind, reftarget=target)
         document.append(link)
-    extension("missing_parts").ChapterLinks(document).run()
+    extension("missing_references").ChapterLinks(document).run()
     kinds = [link["reftype"] for link in document.findall(pending_xref)]
     assert kinds == ["ref", "myst", "myst"]
 
@@ -204,11 +206,11 @@ def test_labels_of_figures_sections_equations_and_exercises_are_known():
         "eq-monitor",
         "ex-kb-price",
     }
-    assert wanted <= extension("missing_parts").labels()
+    assert wanted <= extension("missing_references").template_labels()
 
 
 @pytest.mark.parametrize("page", sorted(BOOK.glob("*.md")), ids=lambda page: page.stem)
 def test_pages_refer_to_parts_of_chapters_by_a_role(page):
     """In a book without the chapter a link to its label is an error, a role plain text."""
     linked = re.findall(r"\]\(#?([\w-]+)\)", page.read_text(encoding="utf-8"))
-    assert not set(linked) & extension("missing_parts").labels()
+    assert not set(linked) & extension("missing_references").template_labels()

@@ -110,7 +110,7 @@ def test_pages_do_not_say_where_they_were_made(tmp_path, root):
     }
     texts |= {f"{Path.home()}/x": "~/x", f"{Path.home()}x": f"{Path.home()}x"}
     (tmp_path / "a.html").write_text("\n".join(texts))
-    render._without_places(tmp_path)
+    render._remove_local_paths(tmp_path)
     assert (tmp_path / "a.html").read_text().splitlines() == list(texts.values())
 
 

@@ -1,4 +1,4 @@
-"""The directive ``api``: what chapters and users call, with its docstring, module by module.
+"""The directive ``api``: what chapters and users call, with its docstring, by module.
 
 A function or class is called from outside if its docstring has sections (Parameters,
 Returns, ...).
@@ -9,6 +9,7 @@ import pkgutil
 import re
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -21,7 +22,7 @@ DOCSTRING_SECTIONS = re.compile(
 
 
 class ApiDirective(SphinxDirective):
-    """List what is documented of packages with all of their modules, named in the argument."""
+    """List what is documented of the packages named in the argument."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -35,49 +36,48 @@ class ApiDirective(SphinxDirective):
                 lines += [f".. automodule:: {module}", "   :no-members:", ""]
                 for name, kind in names.items():
                     lines += [f".. auto{kind}:: {module}.{name}", ""]
+        lines.append("```")
         part = nodes.container()
-        self.state.nested_parse(
-            StringList([*lines, "```"], "api"), self.content_offset, part
-        )
+        self.state.nested_parse(StringList(lines, "api"), self.content_offset, part)
         return part.children
 
 
 def documented_names(package: str) -> dict[str, dict[str, str]]:
-    """Return module to name to kind (function or class) of what has a docstring with sections."""
-    found = {}
-    for module in map(import_module, [package, *_modules(package)]):
-        own = {
-            name: _kind(each)
-            for name, each in vars(module).items()
-            if _own(each, module)
-        }
-        if own:
-            found[module.__name__] = own
-    return found
+    """Return the kind, function or class, of what is documented, by module and name."""
+    names_by_module = {}
+    for module_name in [package, *_module_names(package)]:
+        module = import_module(module_name)
+        kinds = {}
+        for name, member in vars(module).items():
+            if _is_documented(member, module):
+                kinds[name] = "class" if inspect.isclass(member) else "function"
+        if kinds:
+            names_by_module[module.__name__] = kinds
+    return names_by_module
 
 
-def _own(thing: object, module: ModuleType) -> bool:
-    """Return whether a module defines something public whose docstring has sections."""
-    plain = inspect.unwrap(thing) if callable(thing) else thing  # below a cache
-    if not (inspect.isclass(thing) or inspect.isfunction(plain)):
+def _is_documented(member: Any, module: ModuleType) -> bool:
+    """Return whether a module defines a public member whose docstring has sections."""
+    plain = inspect.unwrap(member) if callable(member) else member  # below a cache
+    if not (inspect.isclass(member) or inspect.isfunction(plain)):
         return False
-    here = thing.__module__ == module.__name__ and not thing.__name__.startswith("_")
-    return here and bool(DOCSTRING_SECTIONS.search(thing.__doc__ or ""))
+    if member.__module__ != module.__name__ or member.__name__.startswith("_"):
+        return False
+    return bool(DOCSTRING_SECTIONS.search(member.__doc__ or ""))
 
 
-def _kind(thing: object) -> str:
-    return "class" if inspect.isclass(thing) else "function"
-
-
-def _modules(package: str) -> list[str]:
+def _module_names(package: str) -> list[str]:
     """Return the full names of a package's public modules, its own name left out."""
     folders = getattr(import_module(package), "__path__", [])
-    found = []
+    names = []
     for module in pkgutil.iter_modules(folders):
+        if module.name.startswith("_"):
+            continue
         name = f"{package}.{module.name}"
-        if not module.name.startswith("_"):
-            found += [name, *_modules(name)] if module.ispkg else [name]
-    return found
+        names.append(name)
+        if module.ispkg:
+            names += _module_names(name)
+    return names
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,18 +1,16 @@
 """Load the explorer of published models in the pages that hold one."""
 
-import apart
+import page_assets
 from sphinx.application import Sphinx
 
-EXPLORER_FOLDER, EXPLORER_TAG, EXPLORER_FILES = (
-    "explorer",
-    '<div class="explorer"',
-    ("explorer.css", "explorer.js"),
-)
+EXPLORER_FOLDER = "explorer"
+EXPLORER_TAG = '<div class="explorer"'
+EXPLORER_FILES = ("explorer.css", "explorer.js")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx; the script waits until the page is read."""
-    apart.load(
+    page_assets.register_page_assets(
         app, EXPLORER_FOLDER, EXPLORER_TAG, EXPLORER_FILES, loading_method="defer"
     )
     return {"parallel_read_safe": True, "parallel_write_safe": True}

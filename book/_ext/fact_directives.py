@@ -1,8 +1,8 @@
-"""What pages show of facts and chapters: a fact in several states or studies, a chapter's figure.
+"""What pages show of facts and chapters: facts in states or studies, and figures.
 
 ``front-fact`` shows a fact in several states and ``one-fact`` one put through the four
-studies, as ``live_model.json`` has them. ``chapter-figure`` shows a figure of an executed
-chapter by its name; where it has none, nothing.
+studies, as ``live_model.json`` has them. ``chapter-figure`` shows a figure of an
+executed chapter by its name; where it has none, nothing.
 """
 
 import base64
@@ -22,9 +22,9 @@ from helpers import UserError
 from helpers.studies import STUDIES
 
 STILLS_FOLDER = "_build/live"  # seen from the book's folder
-FIGURE_NAME_BY_CELL = {
-    "answer-shown": "answer"
-}  # the figure that opens a chapter, by a name of its own
+# The figure that opens a chapter has a name of its own.
+FIGURE_NAME_BY_CELL = {"answer-shown": "answer"}
+VERDICTS = {True: "✓ called known", False: "✗ not called known", None: "? undefined"}
 
 
 class FrontFactDirective(SphinxDirective):
@@ -52,31 +52,25 @@ class OneFactDirective(SphinxDirective):
             readings = live_model.stored_answer("fact", self.arguments[0])
         except UserError as error:
             raise self.error(str(error)) from error
-        return [
-            nodes.raw(
-                "",
-                "".join(study_reading_html(**each) for each in readings),
-                format="html",
-            )
-        ]
+        html = "".join(study_reading_html(**reading) for reading in readings)
+        return [nodes.raw("", html, format="html")]
 
 
 def study_reading_html(
     study: str, prompts: list[str], result: str, known: bool | None
 ) -> str:
-    """Return what a study asked of a fact, what came of it, and whether it calls the fact known."""
-    called = {True: "✓ called known", False: "✗ not called known", None: "? undefined"}
+    """Return what a study asked of a fact, what came of it, and its verdict."""
     shown = "".join(f"<li><code>{escape(text)}</code></li>" for text in prompts)
     title = f"<strong>{escape(STUDIES[study].TITLE)}</strong>"
     return (
         f'<div class="one-fact"><p><a href="chapters/{study}.html">{title}</a> '
-        f'<span class="one-fact-{str(known).lower()}">{called[known]}</span></p>'
+        f'<span class="one-fact-{str(known).lower()}">{VERDICTS[known]}</span></p>'
         f"<ul>{shown}</ul><p>{escape(result)}</p></div>"
     )
 
 
 class ChapterFigureDirective(SphinxDirective):
-    """A figure of a chapter, or its ``answer``, with the text below it as its caption."""
+    """A figure of a chapter, or its ``answer``; the text below it is its caption."""
 
     required_arguments = 2
     has_content = True
@@ -85,43 +79,30 @@ class ChapterFigureDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the figure, or nothing."""
         chapter, name = self.arguments
-        path = Path(self.env.srcdir) / "chapters" / f"{chapter}.ipynb"
-        self.env.note_dependency(str(path))
-        pages = [
-            path,
-            path.with_stem(f"{chapter}_appendix"),
-        ]  # parted by book.tools.arrange
-        found = next(
-            filter(
-                None,
-                (
-                    figure_image_and_alt_text(page, name)
-                    for page in pages
-                    if page.is_file()
-                ),
-            ),
-            None,
-        )
-        if found is None:
+        page = Path(self.env.srcdir) / "chapters" / f"{chapter}.ipynb"
+        self.env.note_dependency(str(page))
+        figure = None
+        if page.is_file():
+            figure = figure_image_and_alt_text(page, name)
+        appendix = page.with_stem(f"{chapter}_appendix")  # by book.tools.arrange
+        if figure is None and appendix.is_file():
+            figure = figure_image_and_alt_text(appendix, name)
+        if figure is None:
             return []
-        data, alt = found
+        data, alt = figure
         caption = nodes.caption()
         caption += self.parse_inline("\n".join(self.content))[0]
-        shown = stored_image_node(
-            self, data, **{"alt": alt, "width": "100%"} | self.options
-        )
-        return [nodes.figure("", shown, caption)]
+        options = {"alt": alt, "width": "100%"} | self.options
+        image = stored_image_node(self, data, **options)
+        return [nodes.figure("", image, caption)]
 
 
 def stored_image_node(
     directive: SphinxDirective, data: bytes, **options: str
 ) -> nodes.image:
     """Store a picture beside the book, and return what shows it."""
-    file = (
-        Path(directive.env.srcdir)
-        / STILLS_FOLDER
-        / f"{hashlib.sha256(data).hexdigest()[:16]}.png"
-    )
+    digest = hashlib.sha256(data).hexdigest()
+    file = Path(directive.env.srcdir) / STILLS_FOLDER / f"{digest[:16]}.png"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(data)
     return nodes.image(uri=f"/{STILLS_FOLDER}/{file.name}", **options)
@@ -131,15 +112,14 @@ def figure_image_and_alt_text(path: Path, name: str) -> tuple[bytes, str] | None
     """Return the image of a figure of an executed chapter and its alternative text."""
     cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
     for cell in cells:
-        render = cell["metadata"].get("mystnb", {})
-        if name in (
-            render.get("figure", {}).get("name"),
-            FIGURE_NAME_BY_CELL.get(cell.get("id")),
-        ):
-            for output in cell.get("outputs", []):
-                if "image/png" in output.get("data", {}):
-                    image = base64.b64decode(output["data"]["image/png"])
-                    return image, render.get("image", {}).get("alt", "")
+        about = cell["metadata"].get("mystnb", {})
+        own_name = about.get("figure", {}).get("name")
+        if name not in (own_name, FIGURE_NAME_BY_CELL.get(cell.get("id"))):
+            continue
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                image = base64.b64decode(output["data"]["image/png"])
+                return image, about.get("image", {}).get("alt", "")
     return None
 
 

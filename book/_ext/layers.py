@@ -1,4 +1,4 @@
-"""The directive ``package_purposes``: the packages as boxes, drawn from the contract of its imports."""
+"""The directive ``layers``: the packages as boxes, drawn from the imports' contract."""
 
 import ast
 import configparser
@@ -18,23 +18,23 @@ def package_purposes(root: Path) -> dict[str, str]:
     config = configparser.ConfigParser()
     config.read_string((root / ".importlinter").read_text(encoding="utf-8"))
     names = config["importlinter:contract:layers"]["layers"].split()
-    places = {name: root / "helpers" / name for name in names}
-    files = {
-        name: (place / "__init__.py", place.with_suffix(".py"))
-        for name, place in places.items()
-    }
-    return {
-        name: _purpose(next(filter(Path.is_file, each))) for name, each in files.items()
-    }
+    purposes = {}
+    for name in names:
+        file = root / "helpers" / name / "__init__.py"
+        if not file.is_file():
+            file = root / "helpers" / f"{name}.py"
+        purposes[name] = _purpose(file)
+    return purposes
 
 
 def layers_html(packages: dict[str, str]) -> str:
     """Return the packages as boxes, one above the other."""
-    boxes = "".join(
-        f"<li{' class=outside' * (name in PACKAGES_ABOVE_CORE)}><code>{escape(name)}</code> {escape(what)}</li>"
-        for name, what in packages.items()
-    )
-    return f'<ul class="layers">{boxes}</ul>'
+    boxes = []
+    for name, purpose in packages.items():
+        attribute = " class=outside" if name in PACKAGES_ABOVE_CORE else ""
+        text = f"<code>{escape(name)}</code> {escape(purpose)}"
+        boxes.append(f"<li{attribute}>{text}</li>")
+    return f'<ul class="layers">{"".join(boxes)}</ul>'
 
 
 class LayersDirective(SphinxDirective):
@@ -55,5 +55,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def _purpose(file: Path) -> str:
-    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-    return text.split("\n")[0].rstrip(".").replace("``", "")
+    """Return the first line of a module's docstring."""
+    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    first_line = docstring.split("\n")[0]
+    return first_line.rstrip(".").replace("``", "")

@@ -1,4 +1,4 @@
-"""Make the rendered pages light, and mend what the theme and libraries leave wrong in them.
+"""Make the rendered pages light, and mend what the theme and libraries leave wrong.
 
 No page gets the scripts of sphinx-thebe: no cells run here, and Sphinx writes its
 inline one twice, which then fails. Icons come from the theme's fonts alone, not from
@@ -27,39 +27,47 @@ TREE_ARROW = re.compile(r'<summary>(?=<span class="toctree-toggle")')
 # Spaces that hold together what is read together; code, tags and formulas, which stay
 # as they are.
 UNBREAKABLE_SPACE = re.compile(
-    r"(?<=[\d\]]) (?=%|points)|(?<=\d) (?=\[)|(?<=\d,) (?=[-\u2212]?[\d.]+\])|(?<=Fig\.) (?=\d)"
+    r"(?<=[\d\]]) (?=%|points)"
+    r"|(?<=\d) (?=\[)"
+    r"|(?<=\d,) (?=[-\u2212]?[\d.]+\])"
+    r"|(?<=Fig\.) (?=\d)"
 )
 # A hyphen before a number that begins there is a minus; a word, a range or a date has
 # none.
 MINUS_SIGN = re.compile(r"(?<![\w.)\u2013-])-(?=\d)")
-VERBATIM_PARTS = (
-    r"<(?:pre|script|code)\b.*?</(?:pre|script|code)>|<[^>]+>|\\\(.*?\\\)|\\\[.*?\\\]"
+VERBATIM_PARTS = re.compile(
+    r"(<(?:pre|script|code)\b.*?</(?:pre|script|code)>"
+    r"|<[^>]+>|\\\(.*?\\\)|\\\[.*?\\\])",
+    flags=re.DOTALL,
 )
 
 
 def lighter_page_html(page: str) -> str:
     """Return a page made light."""
-    parts = re.split(
-        f"(?s)({VERBATIM_PARTS})", LIST_ROLE.sub("", ICON_SCRIPT.sub("", page))
-    )
-    parts[::2] = [
-        MINUS_SIGN.sub("\u2212", UNBREAKABLE_SPACE.sub("\u00a0", text))
-        for text in parts[::2]
-    ]
+    page = ICON_SCRIPT.sub("", page)
+    page = LIST_ROLE.sub("", page)
+    parts = []
+    for number, part in enumerate(VERBATIM_PARTS.split(page)):
+        if number % 2 == 0:  # text; between two of them stands what is verbatim
+            part = UNBREAKABLE_SPACE.sub("\u00a0", part)
+            part = MINUS_SIGN.sub("\u2212", part)
+        parts.append(part)
     return TREE_ARROW.sub('<summary aria-label="the pages below">', "".join(parts))
 
 
 def shrink_png(figure: Path) -> int:
-    """Store a PNG with a palette if that is smaller; return the bytes that were saved."""
+    """Store a PNG with a palette if that is smaller; return the bytes saved."""
     part = figure.with_suffix(".part")
     with Image.open(figure) as image:
         plain = image.convert("RGB")
-        plain.quantize(PALETTE_SIZE, dither=Image.Dither.NONE).save(
-            part, "PNG", optimize=True
-        )
+        small = plain.quantize(PALETTE_SIZE, dither=Image.Dither.NONE)
+        small.save(part, "PNG", optimize=True)
     saved = figure.stat().st_size - part.stat().st_size
-    part.replace(figure) if saved > 0 else part.unlink()
-    return max(saved, 0)
+    if saved <= 0:
+        part.unlink()
+        return 0
+    part.replace(figure)
+    return saved
 
 
 def lighten_built_pages(app: Sphinx, error: Exception | None) -> None:

@@ -1,13 +1,13 @@
-"""The directive ``live-probe``: a place in which the reader asks a bundled model, in the page.
+"""The directive ``live-probe``: a place in which the reader asks a bundled model.
 
-It names cases of ``live_model.json``, and writes the figure of the first, which stays without
-scripts.
+It names cases of ``live_model.json``, and writes the figure of the first, which stays
+without scripts.
 """
 
 from pathlib import Path
 
-import apart
-import facts_shown
+import fact_directives
+import page_assets
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -16,13 +16,10 @@ from book.tools import live_model
 from helpers import UserError
 
 LIVE_FOLDER = "live"  # within _static
-LIVE_FILES = (
-    "live.css",
-    "client.js",
-    "prompts.js",
-    "page.js",
-)  # of the page; others are in the bundle
-LIVE_TAG, USES_PROBE_KEY = '<div class="live-probe"', "live-probe"
+# Of the page; others are in the bundle.
+LIVE_FILES = ("live.css", "client.js", "prompts.js", "page.js")
+LIVE_TAG = '<div class="live-probe"'
+USES_PROBE_KEY = "live-probe"
 
 
 class LiveProbeDirective(SphinxDirective):
@@ -33,37 +30,39 @@ class LiveProbeDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the opening tag, the figure and the closing tag."""
+        names = self.arguments[0].split()
         try:
-            cases = [
-                live_model.stored_answer("case", name)
-                for name in self.arguments[0].split()
-            ]
+            cases = [live_model.stored_answer("case", name) for name in names]
         except UserError as error:
             raise self.error(str(error)) from error
-        still, drawn = cases[0], live_model.probability_bars_png(cases[0]["bars"])
+        first = cases[0]
+        png = live_model.probability_bars_png(first["bars"])
         self.env.metadata[self.env.docname][USES_PROBE_KEY] = "yes"
-        image = facts_shown.image(self, drawn, alt=still["alt"], width="60%")
-        figure = nodes.figure("", image, nodes.caption("", still["caption"]))
-        tags = [
-            nodes.raw("", text, format="html")
-            for text in (live_model.live_probe_opening_html(cases), "</div>")
+        image = fact_directives.stored_image_node(
+            self, png, alt=first["alt"], width="60%"
+        )
+        figure = nodes.figure("", image, nodes.caption("", first["caption"]))
+        opening = live_model.live_probe_opening_html(cases)
+        return [
+            nodes.raw("", opening, format="html"),
+            figure,
+            nodes.raw("", "</div>", format="html"),
         ]
-        return [tags[0], figure, tags[1]]
 
 
 def write_model_bundle(app: Sphinx, error: Exception | None) -> None:
-    """Put the bundle beside the scripts of the rendered book, if any page asks for it."""
+    """Put the bundle beside the scripts of the rendered book, if a page asks for it."""
     used = any(USES_PROBE_KEY in about for about in app.env.metadata.values())
     if used and error is None and app.builder.format == "html":
-        made = live_model.model_bundle()
+        bundle = live_model.model_bundle()
         folder = Path(app.outdir) / "_static" / LIVE_FOLDER
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / made.name).write_text(made.text, encoding="ascii")
+        (folder / bundle.name).write_text(bundle.text, encoding="ascii")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("live-probe", LiveProbeDirective)
-    apart.load(app, LIVE_FOLDER, LIVE_TAG, LIVE_FILES)
+    page_assets.register_page_assets(app, LIVE_FOLDER, LIVE_TAG, LIVE_FILES)
     app.connect("build-finished", write_model_bundle)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

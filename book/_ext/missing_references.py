@@ -1,8 +1,9 @@
-"""Let pages refer to parts of a chapter that this book lacks: a chapter or figure that has not run.
+"""Let pages refer to parts of a chapter that this book lacks, as it has not run.
 
 A reference to what the chapter's template has becomes plain text; other unknown labels
-are errors. MyST resolves its own links, ``[text](label)``, and asks nobody about a label
-that is missing: those that chapters define are turned into Sphinx's before it does.
+are errors. MyST resolves its own links, ``[text](label)``, and asks nobody about a
+label that is missing: those that chapters define are turned into Sphinx's before it
+does.
 """
 
 import json
@@ -23,19 +24,15 @@ LABEL_DEFINITION = re.compile(
 
 def template_labels(templates: Path = TEMPLATES_FOLDER) -> set[str]:
     """Return every label that the chapters' templates define."""
-    found: set[str] = set()
+    labels: set[str] = set()
     for path in templates.glob("*.ipynb"):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            source = "".join(cell["source"])
-            found |= {
-                name
-                for groups in LABEL_DEFINITION.findall(source)
-                for name in groups
-                if name
-            }
+            for definition in LABEL_DEFINITION.finditer("".join(cell["source"])):
+                labels.add(definition[definition.lastindex])
             figure = cell["metadata"].get("mystnb", {}).get("figure", {})
-            found |= {figure["name"]} if "name" in figure else set()
-    return found
+            if "name" in figure:
+                labels.add(figure["name"])
+    return labels
 
 
 def text_for_missing_reference(
@@ -67,9 +64,8 @@ class ChapterLinks(SphinxPostTransform):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_config_value(
-        "chapter_labels", {name.lower() for name in template_labels()}, "env"
-    )
+    labels = {label.lower() for label in template_labels()}
+    app.add_config_value("chapter_labels", labels, "env")
     app.add_post_transform(ChapterLinks)
     app.connect("missing-reference", text_for_missing_reference)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

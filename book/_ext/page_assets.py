@@ -1,4 +1,4 @@
-"""Load what lies in a folder of ``_static`` in the pages that need it, and in no others.
+"""Load a folder of ``_static`` in the pages that need it, and in no others.
 
 jupyter-book would load every script and style of ``_static`` in every page.
 """
@@ -13,18 +13,16 @@ from sphinx.config import Config
 def register_page_assets(
     app: Sphinx, folder: str, tag: str, names: Iterable[str], **script: str
 ) -> None:
-    """Load scripts and styles of a folder, with the scripts' settings, where a page has a tag."""
+    """Load a folder's styles, and scripts with attributes, where a page has a tag."""
 
-    def keep_apart(app: Sphinx, config: Config) -> None:
-        for kind in ("html_js_files", "html_css_files"):
-            kept = [
-                file
-                for file in getattr(config, kind)
-                if not str(file).startswith(f"{folder}/")
-            ]
-            setattr(config, kind, kept)
+    def other_files(files: list[Any]) -> list[Any]:
+        return [file for file in files if not str(file).startswith(f"{folder}/")]
 
-    def add(
+    def keep_out_of_all_pages(app: Sphinx, config: Config) -> None:
+        config.html_js_files = other_files(config.html_js_files)
+        config.html_css_files = other_files(config.html_css_files)
+
+    def add_to_page(
         app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object
     ) -> None:
         if tag in context.get("body", ""):
@@ -34,5 +32,5 @@ def register_page_assets(
                 else:
                     app.add_js_file(f"{folder}/{name}", **script)
 
-    app.connect("config-inited", keep_apart)
-    app.connect("html-page-context", add)
+    app.connect("config-inited", keep_out_of_all_pages)
+    app.connect("html-page-context", add_to_page)

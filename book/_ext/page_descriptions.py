@@ -1,4 +1,4 @@
-"""What a page tells of itself: to those who share a link to it, and on the front page to all."""
+"""What a page tells of itself where it is shared, and the byline of the front page."""
 
 import subprocess
 from html import escape
@@ -11,42 +11,46 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-ROOT, PREVIEW_PICTURE, LONGEST_DESCRIPTION = (
-    Path(__file__).resolve().parents[2],
-    "_static/front_page.png",
-    200,
-)
+ROOT = Path(__file__).resolve().parents[2]
+PREVIEW_PICTURE = "_static/front_page.png"
+SHORTEST_DESCRIPTION = 41  # characters
+LONGEST_DESCRIPTION = 200  # characters, but for the dots
 
 
 def add_page_description(
     app: Sphinx, page: str, _: str, context: dict[str, Any], tree: nodes.Node
 ) -> None:
     """Add the description and the picture of a page to its head."""
-    every = tree.findall(nodes.paragraph) if tree else ()
-    texts = (" ".join(one.astext().split()) for one in every if not one["classes"])
-    text = next((one for one in texts if len(one) > 40), app.config.html_title)
-    if len(text) > LONGEST_DESCRIPTION:
-        text = text[:LONGEST_DESCRIPTION].rsplit(" ", 1)[0] + " …"
-    base = app.config.html_baseurl  # without it an address within the book
-    title = (
-        context.get("title") or app.config.html_title
-    )  # markup of its own, escaped by Sphinx
-    picture = (
-        urljoin(base, PREVIEW_PICTURE)
-        if base
-        else "../" * page.count("/") + PREVIEW_PICTURE
-    )
-    told = {
-        "title": title,
-        "description": escape(text),
+    description = escape(_description(tree, app.config.html_title))
+    # Without a base, an address within the book.
+    picture = "../" * page.count("/") + PREVIEW_PICTURE
+    if app.config.html_baseurl:
+        picture = urljoin(app.config.html_baseurl, PREVIEW_PICTURE)
+    open_graph = {
+        # Markup of its own, escaped by Sphinx.
+        "title": context.get("title") or app.config.html_title,
+        "description": description,
         "image": picture,
         "type": "article",
     }
-    tags = "".join(
-        f'<meta property="og:{key}" content="{told[key]}">\n' for key in told
-    )
-    about = f'<meta name="description" content="{told["description"]}">\n'
-    context["metatags"] = context.get("metatags", "") + about + tags
+    tags = f'<meta name="description" content="{description}">\n'
+    for key, value in open_graph.items():
+        tags += f'<meta property="og:{key}" content="{value}">\n'
+    context["metatags"] = context.get("metatags", "") + tags
+
+
+def _description(tree: nodes.Node | None, title: str) -> str:
+    """Return the first paragraph that is long enough, cut; else the book's title."""
+    text = title
+    if tree:
+        for paragraph in tree.findall(nodes.paragraph):
+            words = " ".join(paragraph.astext().split())
+            if not paragraph["classes"] and len(words) >= SHORTEST_DESCRIPTION:
+                text = words
+                break
+    if len(text) > LONGEST_DESCRIPTION:
+        text = text[:LONGEST_DESCRIPTION].rsplit(" ", 1)[0] + " …"
+    return text
 
 
 class BylineDirective(SphinxDirective):
@@ -56,13 +60,13 @@ class BylineDirective(SphinxDirective):
         """Return them in a line."""
         cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
         git = ["git", "-C", str(ROOT), "log", "-1", "--format=%cs"]
-        date = subprocess.run(
-            git, capture_output=True, text=True, check=False
-        ).stdout.strip()
-        names = ", ".join(
-            one.get("name") or one["family-names"] for one in cited["authors"]
-        )
-        line = " · ".join(filter(None, [names, f"version {cited['version']}", date]))
+        log = subprocess.run(git, capture_output=True, text=True, check=False)
+        date = log.stdout.strip()
+        authors = []
+        for author in cited["authors"]:
+            authors.append(author.get("name") or author["family-names"])
+        parts = [", ".join(authors), f"version {cited['version']}", date]
+        line = " · ".join(part for part in parts if part)
         return [nodes.paragraph(line, line, classes=["byline"])]
 
 

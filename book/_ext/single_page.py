@@ -6,7 +6,8 @@ One extension that registers nodes for ``singlehtml`` hides those of all that kn
 
 from sphinx.application import Sphinx
 
-SINGLE_PAGE_BUILDER, MANY_PAGES_BUILDER = "singlehtml", "html"
+SINGLE_PAGE_BUILDER = "singlehtml"
+MANY_PAGES_BUILDER = "html"
 
 
 def share_node_visitors(app: Sphinx) -> None:

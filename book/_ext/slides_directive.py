@@ -1,4 +1,4 @@
-"""The directive ``slides``: links to the chapters' slides, which are written beside the pages."""
+"""The directive ``slides``: links to the chapters' slides, written beside the pages."""
 
 from pathlib import Path
 
@@ -17,33 +17,29 @@ class SlidesDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the list; it is empty where no chapter was placed."""
         for name in render.chapter_names():
-            self.env.note_dependency(
-                str(render.BOOK_FOLDER / "chapters" / f"{name}.ipynb")
-            )
-        listed = nodes.bullet_list()
-        titles = {
-            name: chapter.title
-            for name, chapter in slides.chapters_with_slides().items()
-        }
-        if titles:
-            titles["lecture"] = f"Ninety minutes: {slides.LECTURE_TITLE}"
+            chapter_page = render.BOOK_FOLDER / "chapters" / f"{name}.ipynb"
+            self.env.note_dependency(str(chapter_page))
+        titles = {}
+        for name, chapter in slides.chapters_with_slides().items():
+            titles[name] = chapter.title
+        if not titles:
+            return []
+        titles["lecture"] = f"Ninety minutes: {slides.LECTURE_TITLE}"
+        links = nodes.bullet_list()
         for name, title in titles.items():
             address = f"{slides.SLIDES_FOLDER}/{name}.html"
-            link = nodes.paragraph("", "", nodes.reference("", title, refuri=address))
-            listed += nodes.list_item("", link)
-        return [addnodes.only("", listed, expr="builder_html")] if len(listed) else []
+            link = nodes.reference("", title, refuri=address)
+            links += nodes.list_item("", nodes.paragraph("", "", link))
+        return [addnodes.only("", links, expr="builder_html")]
 
 
 def write_slide_decks(app: Sphinx, error: Exception | None) -> None:
-    """Write the decks beside the pages, if the book has the page that links to them."""
-    if (
-        error is None
-        and app.builder.name == "html"
-        and "instructors" in app.env.found_docs
-    ):
-        slides.write_decks(
-            Path(app.outdir) / slides.SLIDES_FOLDER, "..", not render.hides_solutions()
-        )
+    """Write the decks beside the pages, if the book has the page with their links."""
+    if error is not None or app.builder.name != "html":
+        return
+    if "instructors" in app.env.found_docs:
+        folder = Path(app.outdir) / slides.SLIDES_FOLDER
+        slides.write_decks(folder, "..", answers=not render.hides_solutions())
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

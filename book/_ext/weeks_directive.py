@@ -1,4 +1,4 @@
-"""The directive ``weeks``: the plan of the course, computed from the chapters' exercises."""
+"""The directive ``weeks``: the course's plan, computed from the exercises."""
 
 from pathlib import Path
 
@@ -19,32 +19,28 @@ class WeeksDirective(SphinxDirective):
         self.env.note_dependency(str(weeks.COURSE_TIMES_FILE))
         plan = nodes.container()
         for week in weeks.weeks_of_book():
-            told = [
-                weeks.week_markdown(week),
-                "",
-                *weeks.timetable_markdown(week).split("\n"),
-            ]
-            self.state.nested_parse(StringList(told), 0, plan)
+            timetable = weeks.timetable_markdown(week).split("\n")
+            lines = [weeks.week_markdown(week), "", *timetable]
+            self.state.nested_parse(StringList(lines), 0, plan)
             plan += addnodes.only("", _links(week), expr="builder_html")
         return plan.children
 
 
 def _links(week: weeks.Week) -> nodes.paragraph:
     """Return a paragraph of links to a week's exercises."""
-    shown = nodes.paragraph("", f"Exercises of week {week.number}: ")
+    paragraph = nodes.paragraph("", f"Exercises of week {week.number}: ")
     for name, address in downloads.exercise_addresses(week).items():
-        shown += [nodes.reference("", name, refuri=address), nodes.Text(", ")]
-    shown[-1] = nodes.Text(".")
-    return shown
+        paragraph += nodes.reference("", name, refuri=address)
+        paragraph += nodes.Text(", ")
+    paragraph[-1] = nodes.Text(".")
+    return paragraph
 
 
 def write_week_exercises(app: Sphinx, error: Exception | None) -> None:
-    """Write the exercises beside the pages, if the book has the page that links to them."""
-    if (
-        error is None
-        and app.builder.name == "html"
-        and "instructors" in app.env.found_docs
-    ):
+    """Write the exercises beside the pages, if the book has the page with links."""
+    if error is not None or app.builder.name != "html":
+        return
+    if "instructors" in app.env.found_docs:
         downloads.write_week_downloads(Path(app.outdir) / downloads.EXERCISES_FOLDER)
 
 

@@ -1,4 +1,4 @@
-"""The book's commands, ``python -m book.tools COMMAND``; targets of the Makefile call them."""
+"""The book's commands, ``python -m book.tools COMMAND``, which the Makefile calls."""
 
 import argparse
 import json
@@ -67,43 +67,50 @@ def measure_noise_floor(args: argparse.Namespace) -> None:
     from helpers.runs import store
 
     job = jobs.noise_floor_job(args.model)
-    made = jobs.job_fingerprint(job, args.runs.resolve())
+    fingerprint = jobs.job_fingerprint(job, args.runs.resolve())
     with store.lock_folder(args.runs / job.name, "run"):
-        for folder in noise_floor_runs.make_noise_floor_runs(
+        folders = noise_floor_runs.make_noise_floor_runs(
             args.model, args.runs, args.facts
-        ):
-            jobs.write_job_fingerprint(folder, made)
+        )
+        for folder in folders:
+            jobs.write_job_fingerprint(folder, fingerprint)
             print(folder, file=sys.stderr)
 
 
 def make_book(args: argparse.Namespace) -> None:
     """Make the book of a model, repeating only what changed."""
-    from book.tools import book_making
+    from book.tools import book_making, jobs, render
 
     settings = book_making.settings_from_words(args.chapters, args.set)
-    book_making.make_book(
-        args.chapters, args.model, settings, args.cores, args.runs, args.models
+    book_making.check_models([args.model, *args.models], settings)
+    settings = book_making.settings_with_model_defaults(args.model, settings)
+    chapters, reasons = book_making.runnable_chapters_and_reasons(
+        args.chapters or render.chapter_names(), settings
     )
+    measured = [args.model] if args.chapters else args.models
+    needed = jobs.plan_jobs(chapters, args.model, measured, settings)
+    needed += book_making.noise_floor_jobs(needed, args.model)
+    runs = args.runs.resolve()
+    book_making.make_book(needed, chapters, reasons, args.model, runs, args.cores)
 
 
 def run_sweep(args: argparse.Namespace) -> None:
     """Run chapters on many models, here or on a cluster."""
     from book.tools import sweeps
 
-    runs, planned = (
-        args.runs.resolve(),
-        sweeps.plan_sweep_jobs(args.models, args.chapters, args.set),
-    )
+    runs = args.runs.resolve()
+    planned = sweeps.plan_sweep_jobs(args.models, args.chapters, args.set)
     profile = sweeps.profile_folder(args.profile)
     if args.dry_run:
         sweeps.print_sweep_plan(planned, runs)
         return
     table = sweeps.run_sweep(planned, runs, args.cores, profile)
     print(sweeps.sweep_report(table))
-    if wrong := (table["state"] != "done").sum():
+    lacking = (table["state"] != "done").sum()
+    if lacking:
         raise UserError(
-            f"The sweep lacks {wrong} of {len(table)} runs: mend what the sentences above name; "
-            "the same command makes these alone."
+            f"The sweep lacks {lacking} of {len(table)} runs: mend what the sentences "
+            "above name; the same command makes these alone."
         )
 
 
@@ -112,15 +119,11 @@ def make_course(args: argparse.Namespace) -> None:
     from book.tools.course import course_files, downloads, slides, weeks
 
     folder = args.folder or course_files.COURSE_FOLDER
-    print(
-        course_files.make_course(
-            folder, args.templates or course_files.TEMPLATES, args.seed
-        )
-    )
+    templates = args.templates or course_files.TEMPLATES
+    print(course_files.make_course(folder, templates, args.seed))
     if args.folder is None:
-        downloads.write_week_notebooks(
-            weeks.weeks_of_book(), downloads.WEEK_NOTEBOOKS_FOLDER
-        )
+        planned = weeks.weeks_of_book()
+        downloads.write_week_notebooks(planned, downloads.WEEK_NOTEBOOKS_FOLDER)
     print(slides.make_slides(folder / slides.SLIDES_FOLDER))
 
 
@@ -129,10 +132,8 @@ def print_book_as_pdf(args: argparse.Namespace) -> None:
     from book.tools import pdf
     from helpers.runs import path_from_project
 
-    print(
-        f"The book is printed: {path_from_project(pdf.print_page_as_pdf(pdf.render_single_page(), pdf.BOOK_PDF))}",
-        file=sys.stderr,
-    )
+    file = pdf.print_page_as_pdf(pdf.render_single_page(), pdf.BOOK_PDF)
+    print(f"The book is printed: {path_from_project(file)}", file=sys.stderr)
 
 
 def check_external_links(args: argparse.Namespace) -> int:

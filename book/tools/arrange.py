@@ -1,4 +1,4 @@
-"""Arrange an executed chapter: the figure of its answer first, what follows on its own page."""
+"""Arrange an executed chapter: its answer first, its appendix on a page of its own."""
 
 import copy
 import re
@@ -7,41 +7,35 @@ from collections.abc import Collection, Mapping
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-ANSWER_TAG, OPENING_CELL_ID, CLAIM_TAG_PREFIX, ALT_TEXT_TAG_PREFIX = (
-    "answer",
-    "opening",
-    "when:",
-    "says:",
-)
+ANSWER_TAG = "answer"
+OPENING_CELL_ID = "opening"
+CLAIM_TAG_PREFIX = "when:"
+ALT_TEXT_TAG_PREFIX = "says:"
 TITLE_LINE = re.compile(r"^# (.+)$", flags=re.MULTILINE)
 HEADING_LINE = re.compile(r"^(##+ ).+$", flags=re.MULTILINE)
 APPENDIX_HEADING = re.compile(r"^## (Exercises|Appendix)\b", flags=re.MULTILINE)
 
 
 def page_with_answer_first(notebook: NotebookNode) -> NotebookNode:
-    """Return a chapter with what its cell tagged ``answer`` shows right after the opening."""
+    """Return a chapter that shows its cell tagged ``answer`` after the opening."""
     page = copy.deepcopy(notebook)
-    at = {
-        tag: n
-        for n, cell in enumerate(page.cells)
-        for tag in cell.metadata.get("tags", [])
-    }
-    opening = next(
-        (n for n, cell in enumerate(page.cells) if cell.get("id") == OPENING_CELL_ID),
-        None,
-    )
-    if ANSWER_TAG not in at or opening is None:
+    opening = None
+    answer = None
+    for number, cell in enumerate(page.cells):
+        if opening is None and cell.get("id") == OPENING_CELL_ID:
+            opening = number
+        if ANSWER_TAG in _tags(cell):
+            answer = cell
+    if answer is None or opening is None:
         return page
-    cell = page.cells[at[ANSWER_TAG]]
     shown = new_code_cell(
-        "...", execution_count=cell.execution_count, outputs=cell.outputs
+        "...", execution_count=answer.execution_count, outputs=answer.outputs
     )
-    shown["id"], shown.metadata = "answer-shown", cell.metadata.copy()
+    shown["id"] = "answer-shown"
+    shown.metadata = answer.metadata.copy()
     shown.metadata["tags"] = ["remove-input"]
-    cell.outputs = []
-    cell.metadata = NotebookNode(
-        {k: v for k, v in cell.metadata.items() if k != "mystnb"}
-    )
+    answer.outputs = []
+    answer.metadata.pop("mystnb", None)
     page.cells.insert(opening + 1, shown)
     return page
 
@@ -49,79 +43,88 @@ def page_with_answer_first(notebook: NotebookNode) -> NotebookNode:
 def page_without_unfound_claims(
     notebook: NotebookNode, claims: Collection[str]
 ) -> NotebookNode:
-    """Return a chapter without the cells, tagged ``when:CLAIM``, of what its run did not find."""
+    """Return a chapter without cells, tagged ``when:CLAIM``, of claims not found."""
     page = copy.deepcopy(notebook)
-    tags = [cell.metadata.get("tags", []) for cell in page.cells]
-    needed = [
-        {
-            tag.removeprefix(CLAIM_TAG_PREFIX)
-            for tag in own
-            if tag.startswith(CLAIM_TAG_PREFIX)
-        }
-        for own in tags
-    ]
     page.cells = [
-        cell for cell, names in zip(page.cells, needed) if names <= set(claims)
+        cell
+        for cell in page.cells
+        if set(_claims_in_tags(cell, CLAIM_TAG_PREFIX)) <= set(claims)
     ]
     return page
+
+
+def _tags(cell: NotebookNode) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def _claims_in_tags(cell: NotebookNode, prefix: str) -> list[str]:
+    """Return the claims that a cell's tags of one prefix name."""
+    tags = [tag for tag in _tags(cell) if tag.startswith(prefix)]
+    return [tag.removeprefix(prefix) for tag in tags]
 
 
 def page_with_finding_headings(
     notebook: NotebookNode, words: Mapping[str, Mapping], decisions: Mapping[str, str]
 ) -> NotebookNode:
-    """Return a chapter whose sections say what was found, where the wordings have a heading."""
-    page, above = copy.deepcopy(notebook), None
+    """Return a chapter whose headings say what was found, if the wordings have one."""
+    page = copy.deepcopy(notebook)
+    heading_cell = None  # the last above a cell, as long as its heading is its own
     for cell in page.cells:
         if cell.cell_type == "markdown":
-            above = cell if HEADING_LINE.search(cell.source) else above
+            if HEADING_LINE.search(cell.source):
+                heading_cell = cell
             continue
-        told = (
-            words[claim].get("heading", {}).get(decisions.get(claim))
-            for claim in words
-            if f'"{claim}"' in cell.source
-        )
-        if above and (heading := next(filter(None, told), None)):
-            last = list(HEADING_LINE.finditer(above.source))[-1]
-            above.source = (
-                f"{above.source[: last.end(1)]}{heading}{above.source[last.end() :]}"
-            )
-            above = None
+        heading = _heading_of_claims(cell.source, words, decisions)
+        if heading_cell and heading:
+            *_, last = HEADING_LINE.finditer(heading_cell.source)
+            before = heading_cell.source[: last.end(1)]
+            after = heading_cell.source[last.end() :]
+            heading_cell.source = f"{before}{heading}{after}"
+            heading_cell = None
     return page
+
+
+def _heading_of_claims(
+    source: str, words: Mapping[str, Mapping], decisions: Mapping[str, str]
+) -> str | None:
+    """Return the heading of the first claim that a cell names and that has one."""
+    for claim, wordings in words.items():
+        if f'"{claim}"' in source:
+            heading = wordings.get("heading", {}).get(decisions.get(claim))
+            if heading:
+                return heading
+    return None
 
 
 def page_with_finding_alt_texts(
     notebook: NotebookNode, sentences: Mapping[str, str]
 ) -> NotebookNode:
-    """Return a chapter whose figures, tagged ``says:CLAIM``, tell what was found by alt text."""
+    """Return a chapter whose figures, tagged ``says:CLAIM``, say so in alt texts."""
     page = copy.deepcopy(notebook)
     for cell in page.cells:
-        for tag in cell.metadata.get("tags", []):
-            if (
-                said := sentences.get(tag.removeprefix(ALT_TEXT_TAG_PREFIX))
-                if tag.startswith(ALT_TEXT_TAG_PREFIX)
-                else None
-            ):
-                cell.metadata["mystnb"]["image"]["alt"] += f" {said}"
+        for claim in _claims_in_tags(cell, ALT_TEXT_TAG_PREFIX):
+            if sentences.get(claim):
+                cell.metadata["mystnb"]["image"]["alt"] += f" {sentences[claim]}"
     return page
 
 
 def page_and_appendix(notebook: NotebookNode) -> tuple[NotebookNode, NotebookNode]:
     """Return the page of a chapter, and that of its exercises and its appendix."""
     page = copy.deepcopy(notebook)
-    starts = [n for n, cell in enumerate(page.cells) if cell.cell_type == "markdown"]
-    start = next(
-        (n for n in starts if APPENDIX_HEADING.search(page.cells[n].source)),
-        len(page.cells),
-    )
-    rest, page.cells = page.cells[start:], page.cells[:start]
-    title = next(
-        found[1] for cell in page.cells if (found := TITLE_LINE.search(cell.source))
-    )
-    told = "" if rest else "\n\nThis book has none of this chapter."
-    head = new_markdown_cell(f"# Exercises and appendix: {title}{told}")
-    head["id"] = (
-        "exercises-and-appendix"  # else a random one, and the page seems to change
-    )
-    return page, new_notebook(
-        cells=[head, *rest], metadata=copy.deepcopy(page.metadata)
-    )
+    start = len(page.cells)
+    for number, cell in enumerate(page.cells):
+        if cell.cell_type == "markdown" and APPENDIX_HEADING.search(cell.source):
+            start = number
+            break
+    appendix_cells = page.cells[start:]
+    page.cells = page.cells[:start]
+    titles = [TITLE_LINE.search(cell.source) for cell in page.cells]
+    title = next(title[1] for title in titles if title)
+    opening = f"# Exercises and appendix: {title}"
+    if not appendix_cells:
+        opening += "\n\nThis book has none of this chapter."
+    head = new_markdown_cell(opening)
+    # Else a random one, and the page seems to change.
+    head["id"] = "exercises-and-appendix"
+    metadata = copy.deepcopy(page.metadata)
+    return page, new_notebook(cells=[head, *appendix_cells], metadata=metadata)

@@ -1,4 +1,4 @@
-"""Make the book of one model: check what is asked for, have its chapters run, render the pages."""
+"""Make the book of one model: check what is asked for, run chapters, render pages."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,82 +41,85 @@ def check_models(models: Sequence[str], settings: Mapping[str, Any]) -> None:
 def runnable_chapters_and_reasons(
     names: Sequence[str], settings: Mapping[str, Any]
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the chapters that can be run on their data, and for each other a sentence why not."""
-    why = {}
+    """Return the chapters that can be run on their data, and why others cannot be."""
+    runnable = []
+    reasons = {}
     for name in names:
-        own = parameters.declared(jobs.TEMPLATES / f"{name}.ipynb")
+        own = parameters.declared_parameters(jobs.TEMPLATES / f"{name}.ipynb")
         own |= jobs.settings_for_chapter(name, settings)
+        reason = ""
         if "dataset" in own:
             relations = own.get("relations", ())
-            why[name] = suitability.unsuitability_reason(
-                name, own["dataset"], relations
-            )
-    why = {name: sentence for name, sentence in why.items() if sentence}
-    kept = [name for name in names if name not in why]
-    for name, sentence in why.items():
-        print(f"The chapter {name} is left out: {sentence}", file=sys.stderr)
-    if why and all(jobs.chapter_kind(name) == "synthesis" for name in kept):
-        raise UserError(f"No chapter can be run: {next(iter(why.values()))}")
-    return kept, why
+            reason = suitability.unsuitability_reason(name, own["dataset"], relations)
+        if reason:
+            reasons[name] = reason
+        else:
+            runnable.append(name)
+    for name, reason in reasons.items():
+        print(f"The chapter {name} is left out: {reason}", file=sys.stderr)
+    if reasons and all(jobs.chapter_kind(name) == "synthesis" for name in runnable):
+        first_reason = next(iter(reasons.values()))
+        raise UserError(f"No chapter can be run: {first_reason}")
+    return runnable, reasons
 
 
 def settings_with_model_defaults(
     model: str, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return settings with those that a model from a package begins with, unless given."""
-    own = model_packages.packaged_models().get(model, {}).get("book", {})
-    added = {name: own[name] for name in own if name not in settings}
+    """Return settings, and what they leave open of a packaged model's own."""
+    defaults = model_packages.packaged_models().get(model, {}).get("book", {})
+    added = {name: defaults[name] for name in defaults if name not in settings}
     if added:
-        told = " ".join(f"{name}={value}" for name, value in added.items())
+        words = " ".join(f"{name}={value}" for name, value in added.items())
         print(
-            f"{model} is asked less than other models unless SET says more: {told}.",
+            f"{model} is asked less than other models unless SET says more: {words}.",
             file=sys.stderr,
         )
     return added | dict(settings)
 
 
+def noise_floor_jobs(needed: Iterable[jobs.Job], model: str) -> list[jobs.Job]:
+    """Return the runs of the noise floor, if the comparison is among the book's."""
+    if not any(job.chapter == "comparison" for job in needed):
+        return []
+    bundled = checkpoints.bundled_models()
+    if model not in bundled:  # of a large model the floor would cost too much
+        model = min(bundled, default=model)
+    return [jobs.noise_floor_job(model)]
+
+
 def make_book(
-    names: Sequence[str],
+    needed: Sequence[jobs.Job],
+    chapters: Sequence[str],
+    reasons: Mapping[str, str],
     model: str,
-    settings: Mapping[str, Any],
-    cores: int | None,
     runs: Path,
-    models: Sequence[str] = (),
+    cores: int | None,
 ) -> None:
-    """Run what is missing or out of date, and render the book, whatever becomes of the runs."""
-    check_models([model, *models], settings)
-    runs, settings = runs.resolve(), settings_with_model_defaults(model, settings)
-    kept, why = runnable_chapters_and_reasons(names or render.chapter_names(), settings)
-    needed = jobs.plan_jobs(kept, model, [model] if names else models, settings)
-    if any(job.chapter == "comparison" for job in needed):
-        known = (
-            checkpoints.bundled_models()
-        )  # of a large model the floor would cost too much
-        needed.append(
-            jobs.noise_floor_job(model if model in known else min(known, default=model))
-        )
-    what = "sweep or make book"
+    """Make runs that are missing or out of date; render the book, failed runs or not.
+
+    In the place of a chapter that is left out stands the sentence in ``reasons``.
+    """
+    user = "sweep or make book"
     with (
-        store.lock_folder(runs, what),
-        store.lock_folder(render.FRONT_PAGE.parents[1], what),
+        store.lock_folder(runs, user),
+        store.lock_folder(render.FRONT_PAGE.parents[1], user),
     ):
         table = runner.make_runs(needed, runs, cores)
-        wrong = table[table["state"] != "done"]
-        shown_runs = {
-            f"{place}/{name}": name
-            for name in kept
-            for place in (model_slug(model), SYNTHESIS)
-        }
-        failed = wrong[wrong["run"].isin(shown_runs)]
-        why |= dict(zip(failed["run"].map(shown_runs), failed["why"]))
-        render.place_chapters(model, runs, why)
+        not_done = table[table["state"] != "done"]
+        failures = not_done.set_index("run")["why"]
+        reasons = dict(reasons)
+        for chapter in chapters:
+            for folder in (model_slug(model), SYNTHESIS):
+                if f"{folder}/{chapter}" in failures:
+                    reasons[chapter] = failures[f"{folder}/{chapter}"]
+        render.place_chapters(model, runs, reasons)
         render.render_book(runs / model_slug(model) / "book.log")
-    print(
-        f"The book is ready: open {render.FRONT_PAGE.relative_to(PROJECT_FOLDER)}",
-        file=sys.stderr,
-    )
-    if len(wrong):
-        told = "; ".join(wrong["run"] + ": " + wrong["why"])
+    front_page = render.FRONT_PAGE.relative_to(PROJECT_FOLDER)
+    print(f"The book is ready: open {front_page}", file=sys.stderr)
+    if len(not_done):
+        sentences = "; ".join(not_done["run"] + ": " + not_done["why"])
         raise UserError(
-            f"{len(wrong)} of {len(table)} runs failed, and the book says so in their place. {told}"
+            f"{len(not_done)} of {len(table)} runs failed, "
+            f"and the book says so in their place. {sentences}"
         )

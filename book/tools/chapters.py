@@ -1,4 +1,4 @@
-"""Run a chapter on a model: execute its notebook, keep its log, and its traceback if it fails."""
+"""Run a chapter on a model: execute its notebook, keep its log and its traceback."""
 
 import contextlib
 import logging
@@ -17,7 +17,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from book.tools import jobs, parameters, run_logs
 from book.tools.jobs import TEMPLATES, Job
-from book.tools.run_logs import RunLog
+from book.tools.run_logs import TERMINAL_COLOURS, RunLog
 from helpers import UserError, models
 from helpers.models.checkpoints import model_slug
 from helpers.runs import (
@@ -29,12 +29,13 @@ from helpers.runs import (
 )
 
 UNFINISHED_NOTEBOOK = ".running.ipynb"
-# A kernel calls its own end an error, and prints a traceback if it ends between two
-# messages.
+# A kernel that ends between two messages calls that an error, with a traceback.
 TORNADO_SILENCER = "__import__('logging').getLogger('tornado.general').setLevel(100)"
 KERNEL_ARGUMENTS = ["--log-level=50", f"--IPKernelApp.exec_lines={TORNADO_SILENCER}"]
-LOADING = ("dtype", "trust_remote_code")  # settings with which a model is loaded
-RUN_FILES = ("answers.parquet", "metrics.parquet", "run.json")
+LOADING_SETTINGS = ("dtype", "trust_remote_code")
+ANSWERS_FILE = "answers.parquet"
+RUN_FILES = (ANSWERS_FILE, "metrics.parquet", "run.json")
+LINE_OF_TRACEBACK = re.compile(r"^-+> \d+ (.*)$", re.MULTILINE)
 
 
 def run_chapter(
@@ -44,19 +45,22 @@ def run_chapter(
     runs: Path = RUNS_FOLDER,
     templates: Path = TEMPLATES,
 ) -> Path:
-    """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``."""
+    """Execute a chapter on a model; return its folder, ``<runs>/<slug>/<chapter>``."""
     template = templates / f"{chapter}.ipynb"
     settings = dict(settings or {})
     runs = runs.resolve()
-    synthesis = jobs.chapter_kind(chapter, templates) == "synthesis"
-    folder = runs / (SYNTHESIS if synthesis else model_slug(model)) / chapter
-    for name in settings.keys() - parameters.declared(template).keys():
+    if jobs.chapter_kind(chapter, templates) == "synthesis":
+        folder = runs / SYNTHESIS / chapter
+        job = Job(folder.name, chapter, "", settings)
+    else:
+        folder = runs / model_slug(model) / chapter
+        job = Job(folder.name, chapter, model, settings)
+    for name in settings.keys() - parameters.declared_parameters(template).keys():
         raise UserError(f"The chapter {chapter} has no parameter '{name}'.")
-    injected = settings | _places(template, model, folder, runs)
-    job = Job(folder.name, chapter, "" if synthesis else model, settings)
-    made = jobs.job_fingerprint(job, runs, templates)
+    injected = settings | _model_and_folders(template, model, folder, runs)
+    fingerprint = jobs.job_fingerprint(job, runs, templates)
     with run_logs.open_run_log(folder) as log:
-        with _stops_told(folder, template), _told_to(log, template, folder):
+        with _failure_kept(folder, template), _notebook_logged(log, template, folder):
             papermill.execute_notebook(
                 template,
                 folder / UNFINISHED_NOTEBOOK,
@@ -68,12 +72,14 @@ def run_chapter(
                 stderr_file=sys.stderr,
                 extra_arguments=KERNEL_ARGUMENTS,
             )
-        for table in RUN_FILES[synthesis:]:  # who asks no model has no answers
-            if not (folder / table).is_file():
+        for file in RUN_FILES:
+            needed = job.model or file != ANSWERS_FILE  # of who asks a model
+            if needed and not (folder / file).is_file():
                 raise UserError(
-                    f"The chapter {chapter} ended without {table} in {path_from_project(folder)}."
+                    f"The chapter {chapter} ended without {file} in "
+                    f"{path_from_project(folder)}."
                 )
-        jobs.write_job_fingerprint(folder, made)
+        jobs.write_job_fingerprint(folder, fingerprint)
         (folder / UNFINISHED_NOTEBOOK).replace(folder / "notebook.ipynb")
     return folder
 
@@ -81,22 +87,23 @@ def run_chapter(
 def measure(
     model: str, chapters: Sequence[str], settings: Mapping[str, Any], runs: Path
 ) -> list[Path]:
-    """Measure a model as chapters would, without notebooks, and return the runs' folders.
+    """Measure a model as chapters would, without notebooks; return the runs' folders.
 
     A study that cannot be done stops no other.
     """
     runs = runs.resolve()
     first, *more = (f"{model_slug(model)}/{chapter}" for chapter in chapters)
     job = Job(first, jobs.NOTEBOOK_FREE_CHAPTER, model, settings, tuple(more))
-    made = jobs.job_fingerprint(job, runs)
+    fingerprint = jobs.job_fingerprint(job, runs)
     own = {}
     for chapter in chapters:
         template = TEMPLATES / f"{chapter}.ipynb"
         own[chapter] = jobs.measured_settings(template, settings)
-    loading = {name: own[chapters[0]][name] for name in LOADING}
-    folders, failures = [], []
+    loading_settings = {name: own[chapters[0]][name] for name in LOADING_SETTINGS}
+    folders = []
+    failures = []
     with run_logs.open_run_log(runs / first):
-        lm = models.load(model, **loading)
+        lm = models.load(model, **loading_settings)
         for chapter in chapters:
             folder = runs / model_slug(model) / chapter
             try:
@@ -108,23 +115,25 @@ def measure(
         if failures:
             raise UserError(" ".join(failures))
         for folder in folders:
-            jobs.write_job_fingerprint(folder, made)
+            jobs.write_job_fingerprint(folder, fingerprint)
     return folders
 
 
-def _places(template: Path, model: str, folder: Path, runs: Path) -> dict[str, str]:
-    """Return the parameters of a chapter that no user sets: the model and the folders."""
-    places = {
+def _model_and_folders(
+    template: Path, model: str, folder: Path, runs: Path
+) -> dict[str, str]:
+    """Return the parameters of a chapter that no user sets."""
+    fixed = {
         "model": model,
         "run_dir": path_from_project(folder),
         "runs_dir": path_from_project(runs),
     }
-    known = parameters.declared(template)
-    return {name: places[name] for name in places if name in known}
+    declared = parameters.declared_parameters(template)
+    return {name: fixed[name] for name in fixed if name in declared}
 
 
 @contextlib.contextmanager
-def _stops_told(folder: Path, template: Path) -> Iterator[None]:
+def _failure_kept(folder: Path, template: Path) -> Iterator[None]:
     """Keep a notebook that stops as ``failed.ipynb``, and say in which cell and why."""
     failed = folder / "failed.ipynb"
     failed.unlink(missing_ok=True)
@@ -132,18 +141,19 @@ def _stops_told(folder: Path, template: Path) -> Iterator[None]:
         yield
     except (PapermillExecutionError, DeadKernelError) as error:
         (folder / UNFINISHED_NOTEBOOK).replace(failed)
+        log = path_from_project(folder / run_logs.LOG_FILE_NAME)
         raise UserError(
             f"The chapter {template.stem} stopped {_failure(error, template, failed)} "
-            f"(log: {path_from_project(folder / run_logs.LOG_FILE_NAME)}, traceback: {path_from_project(failed)})"
+            f"(log: {log}, traceback: {path_from_project(failed)})"
         ) from error
 
 
 @contextlib.contextmanager
-def _told_to(log: RunLog, template: Path, folder: Path) -> Iterator[None]:
-    """Prepare for a notebook: its log hears all that it says, the terminal its progress."""
-    _add_to("PYTHONPATH", str(PROJECT_FOLDER), os.pathsep)
+def _notebook_logged(log: RunLog, template: Path, folder: Path) -> Iterator[None]:
+    """Send what a notebook says to its log, and its progress to the terminal."""
+    _put_first_in_variable("PYTHONPATH", str(PROJECT_FOLDER), os.pathsep)
     # tqdm's, about widgets
-    _add_to("PYTHONWARNINGS", "ignore:IProgress not found", ",")
+    _put_first_in_variable("PYTHONWARNINGS", "ignore:IProgress not found", ",")
     # this environment's kernel, not the user's
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     logger = logging.getLogger("papermill")
@@ -156,24 +166,24 @@ def _told_to(log: RunLog, template: Path, folder: Path) -> Iterator[None]:
         logger.handlers = []
 
 
-def _add_to(variable: str, word: str, separator: str) -> None:
+def _put_first_in_variable(variable: str, word: str, separator: str) -> None:
     """Put a word first in a list that the environment holds, once."""
-    there = [found for found in os.getenv(variable, "").split(separator) if found]
-    os.environ[variable] = separator.join(dict.fromkeys([word, *there]))
+    words = [word]
+    for present in os.getenv(variable, "").split(separator):
+        if present and present not in words:
+            words.append(present)
+    os.environ[variable] = separator.join(words)
 
 
 class _Progress(logging.Handler):
-    """Print one plain line on the terminal for each cell that papermill reports to begin."""
+    """Print a plain line on the terminal for each cell that papermill begins."""
 
     def __init__(self, template: Path, folder: Path) -> None:
         super().__init__(logging.INFO)
-        self.name, self.started = (
-            f"{folder.parent.name}/{folder.name}",
-            time.monotonic(),
-        )
-        self.total = (
-            len(nbformat.read(template, as_version=4).cells) + 1
-        )  # the injected one
+        self.name = f"{folder.parent.name}/{folder.name}"
+        self.started = time.monotonic()
+        cells = nbformat.read(template, as_version=4).cells
+        self.total = len(cells) + 1  # and the injected one
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
@@ -190,24 +200,23 @@ def _failure(error: Exception, template: Path, failed: Path) -> str:
     """Return where and why a notebook stopped: 'in cell 7: sentence'."""
     line = None
     if isinstance(error, PapermillExecutionError):
-        source, reason = error.source, error.evalue
+        source = error.source
+        reason = error.evalue
         if error.ename != "UserError":
             reason = f"{error.ename}: {reason}"
-            traced = "\n".join(error.traceback)
-            line = re.search(
-                r"^-+> \d+ (.*)$", re.sub(r"\x1b\[[0-9;]*m", "", traced), re.MULTILINE
-            )
+            traceback = TERMINAL_COLOURS.sub("", "\n".join(error.traceback))
+            line = LINE_OF_TRACEBACK.search(traceback)
     else:
         cells = nbformat.read(failed, as_version=4).cells
-        source = [c.source for c in cells if c.metadata.papermill.get("start_time")][-1]
+        begun = [cell for cell in cells if cell.metadata.papermill.get("start_time")]
+        source = begun[-1].source
         reason = (
             "the Python process died, most likely for want of memory: set fewer facts."
         )
     sources = [cell.source for cell in nbformat.read(template, as_version=4).cells]
-    place = (
-        f"in cell {sources.index(source) + 1}"
-        if source in sources
-        else "in the parameters"
-    )
-    quoted = f" (`{line[1].strip()}`)" if line else ""
-    return f"{place}{quoted}: {' '.join(reason.split())}"
+    place = "in the parameters"
+    if source in sources:
+        place = f"in cell {sources.index(source) + 1}"
+    if line:
+        place += f" (`{line[1].strip()}`)"
+    return f"{place}: {' '.join(reason.split())}"

@@ -21,13 +21,11 @@ LINK_COLUMNS = ["status", "filename", "lineno", "uri", "info"]
 def check_external_links(out: Path = LINK_CHECK_FOLDER) -> pd.DataFrame:
     """Have Sphinx ask every link that leaves the book."""
     log = out / "log"
-    answers = (
-        out / "_build" / "html" / "output.json"
-    )  # where jupyter-book has this builder write
+    # Where jupyter-book has this builder write.
+    answers = out / "_build" / "html" / "output.json"
     answers.unlink(missing_ok=True)
-    render.run_jupyter_book(
-        "linkcheck", out, log
-    )  # its status also tells of broken links
+    # Its status, which also tells of broken links, is not needed.
+    render.run_jupyter_book("linkcheck", out, log)
     if not answers.is_file():
         raise UserError(
             f"The links were not asked, the book cannot be read: see {log}."
@@ -37,29 +35,31 @@ def check_external_links(out: Path = LINK_CHECK_FOLDER) -> pd.DataFrame:
 
 def parse_link_statuses(text: str) -> pd.DataFrame:
     """Read Sphinx's answers, one JSON object a line."""
-    table = pd.DataFrame(
-        [json.loads(line) for line in text.splitlines()], columns=LINK_COLUMNS
-    )
-    table = table[table["uri"].str.startswith("http", na=False)].drop_duplicates("uri")
-    no_answer = table["status"].isin(["broken", "timeout"]) & table[
-        "info"
-    ].str.contains(NETWORK_FAULT)
-    table.loc[no_answer, "status"] = "unreachable"
+    rows = [json.loads(line) for line in text.splitlines()]
+    table = pd.DataFrame(rows, columns=LINK_COLUMNS)
+    external = table["uri"].str.startswith("http", na=False)
+    table = table[external].drop_duplicates("uri")
+    failed = table["status"].isin(["broken", "timeout"])
+    network_fault = table["info"].str.contains(NETWORK_FAULT)
+    table.loc[failed & network_fault, "status"] = "unreachable"
     return table.reset_index(drop=True)
 
 
 def exit_status_and_report(table: pd.DataFrame) -> tuple[int, str]:
-    """Say what came of it, and with which exit status: 1 for a broken link, 2 without a network."""
+    """Return a status, 1 for a broken link and 2 without a network, and a report."""
+    lines = []
+    for row in table[table["status"] == "broken"].itertuples():
+        lines.append(f"{row.filename}:{row.lineno}: {row.uri} ({row.info})")
     counts = table["status"].value_counts()
-    lines = [
-        f"{row.filename}:{row.lineno}: {row.uri} ({row.info})"
-        for row in table[table["status"] == "broken"].itertuples()
-    ]
     parts = ", ".join(f"{n} {status}" for status, n in counts.items())
     lines.append(f"{len(table)} external links: {parts}")
+    status = 0
+    if counts.get("broken", 0) > 0:
+        status = 1
     if len(table) and counts.get("unreachable", 0) == len(table):
+        status = 2
         lines.append(
-            "No server could be reached: check the network and run make linkcheck again."
+            "No server could be reached: "
+            "check the network and run make linkcheck again."
         )
-        return 2, "\n".join(lines)
-    return int(counts.get("broken", 0) > 0), "\n".join(lines)
+    return status, "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Probing a bundled model in the page: the bundle that the page loads, and what stands before it.
+"""Probing a bundled model in the page: its bundle, and what pages show before it.
 
 The bundle is one script, ``_static/live/<model>.js``, because a page that was opened
 from disk may load scripts and nothing else. In it: the worker's code as text, and four
@@ -45,6 +45,16 @@ WAYS_WITH_CONTEXT = ("question", "sentence")  # ways in which a word may be said
 STORED_ANSWERS_FILE = BOOK_FOLDER / "live.json"  # by ``python -m tests.live_page``
 LIVE_SCRIPTS_FOLDER = BOOK_FOLDER / "_static" / "live"
 WORKER_SCRIPTS = ("tokenizer.js", "model.js", "worker.js")  # in this order
+# Of a fact in the catalogue, in the order in which the page reads them.
+FACT_COLUMNS = [
+    "subject",
+    "object",
+    "exposures",
+    "false_object",
+    "false_exposures",
+    "pair_exposures",
+]
+CASE_KEYS = ("label", "asked", "before", "said")  # what the page reads of a case
 MODEL_FILES = {
     "config": "config.json",
     "tokenizer": "tokenizer.json",
@@ -66,110 +76,112 @@ class ModelBundle:
 
     @property
     def version(self) -> str:
-        """Eight letters that change with the content, so that no browser keeps an old one."""
+        """Eight letters that change with the content: no browser keeps an old one."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:8]
 
 
 @cache
 def facts_with_exposures() -> pd.DataFrame:
-    """Return the atlas with what the model read of it, each relation in an order drawn by lot."""
-    table = datasets.load("atlas").join(
-        datasets.training_exposure(LIVE_MODEL), on="fact"
-    )
+    """Return the atlas with its exposures, each relation in an order drawn by lot."""
+    exposure = datasets.training_exposure(LIVE_MODEL)
+    table = datasets.load("atlas").join(exposure, on="fact")
     return lists.draw_examples(table, n=len(table), seed=0)
 
 
 def question_catalogue() -> dict[str, Any]:
     """Return what can be asked, ready for JSON."""
-    ways = [
-        dict(
-            name=name,
-            label=label,
-            kind=kind,
-            wrap=wrap,
-            joint=joint,
-            context=name in WAYS_WITH_CONTEXT,
-        )
-        for name, (label, kind, wrap, joint) in WAYS_OF_ASKING.items()
-    ]
-    written = {name: lists.pair_template_and_separator(name) for name in SEPARATORS}
+    ways = []
+    for name, (label, kind, wrap, joint) in WAYS_OF_ASKING.items():
+        way = {"name": name, "label": label, "kind": kind, "wrap": wrap, "joint": joint}
+        way["context"] = name in WAYS_WITH_CONTEXT
+        ways.append(way)
+    separators = []
+    for name in SEPARATORS:
+        template, between = lists.pair_template_and_separator(name)
+        separators.append({"name": name, "template": template, "between": between})
     about = datasets.relation_table("atlas").set_index("relation")
     return {
         "model": LIVE_MODEL,
         "options": N_OPTIONS,
         "ways": ways,
-        "separators": [
-            dict(name=n, template=t, between=b) for n, (t, b) in written.items()
-        ],
-        "relations": [_relation(name, about.loc[name]) for name in about.index],
+        "separators": separators,
+        "relations": [_relation_entry(name, about.loc[name]) for name in about.index],
     }
 
 
-def _relation(name: str, about: Any) -> dict[str, Any]:
-    """Return one relation of the catalogue."""
-    table = facts_with_exposures()[facts_with_exposures()["relation"] == name]
-    objects = sorted(set(table["object"]))
-    number = {text: place for place, text in enumerate(objects)} | {"": -1}
-    places = {
-        column: table[column].map(number) for column in ("object", "false_object")
-    }
-    columns = ["subject", "object", "exposures", "false_object", "false_exposures"]
+def _relation_entry(name: str, about: pd.Series) -> dict[str, Any]:
+    """Return one relation of the catalogue; facts name their objects by number."""
+    facts = facts_with_exposures()
+    facts = facts[facts["relation"] == name]
+    objects = sorted(set(facts["object"]))
+    numbers = {text: number for number, text in enumerate(objects)}
+    numbers[""] = -1
+    numbered = facts.assign(
+        object=facts["object"].map(numbers),
+        false_object=facts["false_object"].map(numbers),
+    )
     frames = datasets.prompt_frames("atlas", [name]).sort_values("frame")
+    templates = {kind: list(rows["template"]) for kind, rows in frames.groupby("kind")}
     return {
         "name": name,
         "label": about["label"],
         "subject": about["subject_type"],
         "object": about["object_type"],
-        "frames": {
-            kind: list(rows["template"]) for kind, rows in frames.groupby("kind")
-        },
+        "frames": templates,
         "objects": objects,
-        "facts": table.assign(**places)[[*columns, "pair_exposures"]]
-        .to_numpy()
-        .tolist(),
+        "facts": numbered[FACT_COLUMNS].to_numpy().tolist(),
     }
 
 
 @lru_cache(maxsize=1)
 def model_bundle(folder: Path = BUNDLED_MODELS_FOLDER / LIVE_MODEL) -> ModelBundle:
     """Return the script of a model, made anew from its weights."""
-    parts = {name: (folder / file).read_bytes() for name, file in MODEL_FILES.items()}
-    parts["catalogue"] = json.dumps(question_catalogue(), ensure_ascii=False).encode()
-    packed = {
-        name: base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
-        for name, data in parts.items()
-    }
-    code = "\n".join(
+    parts = {}
+    for name, file in MODEL_FILES.items():
+        parts[name] = _packed((folder / file).read_bytes())
+    catalogue = json.dumps(question_catalogue(), ensure_ascii=False)
+    parts["catalogue"] = _packed(catalogue.encode())
+    scripts = [
         (LIVE_SCRIPTS_FOLDER / name).read_text(encoding="utf-8")
         for name in WORKER_SCRIPTS
-    )
-    text = f"LiveProbe.deliver({json.dumps({'code': code, 'parts': packed})});\n"
-    return ModelBundle(f"{LIVE_MODEL}.js", text)
+    ]
+    content = json.dumps({"code": "\n".join(scripts), "parts": parts})
+    return ModelBundle(f"{LIVE_MODEL}.js", f"LiveProbe.deliver({content});\n")
+
+
+def _packed(data: bytes) -> str:
+    """Return data as base64 of gzip."""
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
 
 
 def stored_answer(kind: str, name: str) -> Any:
     """Return what the model answered to a question that a page shows."""
-    found = json.loads(STORED_ANSWERS_FILE.read_text(encoding="utf-8"))[kind]
-    if name not in found:
+    answers = json.loads(STORED_ANSWERS_FILE.read_text(encoding="utf-8"))[kind]
+    if name not in answers:
         raise UserError(
-            f"{STORED_ANSWERS_FILE.name} has no {kind} '{name}': choose from {', '.join(found)}."
+            f"{STORED_ANSWERS_FILE.name} has no {kind} '{name}': "
+            f"choose from {', '.join(answers)}."
         )
-    return found[name]
+    return answers[name]
 
 
 def live_probe_opening_html(cases: Sequence[Mapping[str, Any]]) -> str:
-    """Return the tag that opens a place in which the page asks, and why its first case was chosen.
+    """Return the tag that opens a place to ask in, and why its first case was chosen.
 
-    >>> print(live_probe_opening_html([{"label": "", "said": "<i>"}]))  # doctest: +ELLIPSIS
+    >>> case = {"label": "", "said": "<i>"}
+    >>> print(live_probe_opening_html([case]))  # doctest: +ELLIPSIS
     <div class="live-probe" data-live="{&quot;model&quot;: ...}">
     <p class="live-said">&lt;i&gt;</p>
     """
-    made, told = model_bundle(), ("label", "asked", "before", "said")
+    bundle = model_bundle()
+    shown_cases = []
+    for case in cases:
+        shown_cases.append({key: case[key] for key in CASE_KEYS if key in case})
     settings = {
         "model": LIVE_MODEL,
-        "file": f"{made.name}?v={made.version}",
-        "megabytes": round(made.megabytes, 1),
-        "cases": [{key: one[key] for key in told if key in one} for one in cases],
+        "file": f"{bundle.name}?v={bundle.version}",
+        "megabytes": round(bundle.megabytes, 1),
+        "cases": shown_cases,
     }
     return (
         f'<div class="live-probe" data-live="{html.escape(json.dumps(settings))}">\n'
@@ -189,7 +201,7 @@ def probability_bars_png(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def draw_probability_bars(table: pd.DataFrame) -> Any:
-    """Draw the probability of each object as a bar with its value, the likeliest on top."""
+    """Draw objects' probabilities as bars with their values, the likeliest on top."""
     from matplotlib import pyplot as plt
     from matplotlib.ticker import PercentFormatter
 
@@ -206,9 +218,10 @@ def draw_probability_bars(table: pd.DataFrame) -> Any:
     use_style()
     table = table.sort_values("probability", ascending=False, kind="stable")
     size = (FIGURE_WIDTH - 0.5, 0.7 + 0.24 * len(table))  # stands in a box with margins
-    ax, places = plt.subplots(figsize=size)[1], range(len(table))
-    shades = table["told"].map({"": BLUE, "true": GREEN, "false": RED})
-    ax.barh(places, table["probability"], height=0.7, color=shades)
+    _, ax = plt.subplots(figsize=size)
+    places = range(len(table))
+    colours = table["told"].map({"": BLUE, "true": GREEN, "false": RED})
+    ax.barh(places, table["probability"], height=0.7, color=colours)
     if "before" in table:
         ax.barh(
             places,
@@ -218,7 +231,7 @@ def draw_probability_bars(table: pd.DataFrame) -> Any:
             edgecolor=GREY,
             linestyle="--",
         )
-    for place, value in zip(places, table["probability"]):
+    for place, value in enumerate(table["probability"]):
         share = f"{100 * value:.1f} %" if value >= 0.0005 else "below 0.1 %"
         ax.text(value + 0.01, place, share, va="center", fontsize=9)
     marks = table["told"].map({"": "", "true": " (true)", "false": " (stated falsely)"})
@@ -232,26 +245,27 @@ def draw_probability_bars(table: pd.DataFrame) -> Any:
 
 
 def fact_form_html(found: Mapping[str, Any]) -> str:
-    """Return a form of radio buttons, one a state (at most four), and bars that move between."""
-    states = found["states"]
-    buttons = "".join(
-        f'<input type="radio" name="front-fact" id="front-{at}"{" checked" * (not at)}>'
-        f'<label for="front-{at}">{html.escape(state["label"])}</label>'
-        for at, state in enumerate(states)
-    )
-    read = _each([f"<q>{html.escape(state['prompt'])}</q>" for state in states])
-    best = _each(
-        [
-            f"{html.escape(name)}, {percent_text(share)}"
-            for name, share in (s["best"] for s in states)
-        ]
-    )
-    rows = "".join(_row(name, **one) for name, one in found["objects"].items())
+    """Return a form of radio buttons, one a state (at most four), and moving bars."""
+    buttons = []
+    prompts = []
+    answers = []
+    for number, state in enumerate(found["states"]):
+        checked = " checked" if number == 0 else ""
+        buttons.append(
+            f'<input type="radio" name="front-fact" id="front-{number}"{checked}>'
+            f'<label for="front-{number}">{html.escape(state["label"])}</label>'
+        )
+        prompts.append(f"<q>{html.escape(state['prompt'])}</q>")
+        name, share = state["best"]
+        answers.append(f"{html.escape(name)}, {percent_text(share)}")
+    rows = [_bars_row(name, **about) for name, about in found["objects"].items()]
     return (
-        f'<form class="front-fact"><fieldset><legend>Ask {LIVE_MODEL}, a small model trained for this '
-        f'book</legend><div class="front-buttons">{buttons}</div></fieldset>'
-        f'<div role="status"><p>It reads {read}</p><table><caption>and expects: {best}'
-        f"</caption>{rows}</table></div>"
+        f'<form class="front-fact"><fieldset><legend>Ask {LIVE_MODEL}, a small model '
+        f"trained for this book</legend>"
+        f'<div class="front-buttons">{"".join(buttons)}</div></fieldset>'
+        f'<div role="status"><p>It reads {_spans_by_state(prompts)}</p>'
+        f"<table><caption>and expects: {_spans_by_state(answers)}</caption>"
+        f"{''.join(rows)}</table></div>"
         f'<p class="front-note">{html.escape(found["truth"])}</p></form>'
     )
 
@@ -261,19 +275,23 @@ def percent_text(share: float) -> str:
     return f"{100 * share:.0f}\u00a0%"
 
 
-def _each(texts: Sequence[str]) -> str:
+def _spans_by_state(texts: Sequence[str]) -> str:
     """Return spans of which the page shows that of the state chosen."""
-    return "".join(
-        f'<span class="front-at-{at}">{text}</span>' for at, text in enumerate(texts)
-    )
+    spans = []
+    for number, text in enumerate(texts):
+        spans.append(f'<span class="front-at-{number}">{text}</span>')
+    return "".join(spans)
 
 
-def _row(name: str, kind: str, probabilities: Sequence[float]) -> str:
-    widths = ";".join(
-        f"--p{at}:{100 * value:.2f}%" for at, value in enumerate(probabilities)
-    )
-    told = _each([percent_text(value) for value in probabilities])
+def _bars_row(name: str, kind: str, probabilities: Sequence[float]) -> str:
+    """Return an object's row: its probabilities, as text and as a bar, by state."""
+    widths = []
+    for number, value in enumerate(probabilities):
+        widths.append(f"--p{number}:{100 * value:.2f}%")
+    percentages = _spans_by_state([percent_text(value) for value in probabilities])
+    bar = f'<span class="front-bar" style="{";".join(widths)}"></span>'
     return (
-        f'<tr class="front-{kind}"><th scope="row">{html.escape(name)}</th><td>{told}</td>'
-        f'<td aria-hidden="true"><span class="front-bar" style="{widths}"></span></td></tr>'
+        f'<tr class="front-{kind}"><th scope="row">{html.escape(name)}</th>'
+        f"<td>{percentages}</td>"
+        f'<td aria-hidden="true">{bar}</td></tr>'
     )

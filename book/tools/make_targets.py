@@ -17,46 +17,51 @@ BUNDLED_ATLAS_MODELS = ("atlas-xs", "atlas-s", "atlas-m", "atlas-m-chat")
 
 
 def variable_words(name: str, given: Mapping[str, str]) -> list[str]:
-    """Return the words of a variable that is a list; none of them may be taken for an option."""
+    """Return the words of a variable that is a list; an option is refused."""
     try:
-        found = shlex.split(given.get(name, ""))
+        words = shlex.split(given.get(name, ""))
     except ValueError as error:
         raise UserError(
             f"{name}={given[name]} has an open quote or escape: close it."
         ) from error
-    if odd := [word for word in found if word.startswith("-") and name != "ARGS"]:
-        raise UserError(
-            f"{name} holds {odd[0]}, which is an option: write ./{odd[0]} for a file."
-        )
-    return found
+    if name == "ARGS":
+        return words
+    for word in words:
+        if word.startswith("-"):
+            raise UserError(
+                f"{name} holds {word}, which is an option: write ./{word} for a file."
+            )
+    return words
 
 
 def target_commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
-    """Return what a target runs, one after the other, as words after ``python -m book.tools``."""
+    """Return what a target runs in order, as words after ``python -m book.tools``."""
     chapters = variable_words("CHAPTERS", given)
     models = variable_words("MODELS", given)
     settings = variable_words("SET", given)
     model = f"--model={given.get('MODEL', '')}"
-    many = ["--models", *models]
+    grid = ["--models", *models]
     if given.get("CORES"):
-        many.append(f"--cores={given['CORES']}")
+        grid.append(f"--cores={given['CORES']}")
     if target == "book":
-        return [["book", *chapters, model, *many, "--set", *settings]]
+        return [["book", *chapters, model, *grid, "--set", *settings]]
     if target == "sweep":
-        many.append(f"--profile={given.get('PROFILE', '')}")
+        grid.append(f"--profile={given.get('PROFILE', '')}")
         if given.get("DRY"):
-            many.append("--dry-run")
-        return [["sweep", *chapters, *many, "--set", *settings]]
+            grid.append("--dry-run")
+        return [["sweep", *chapters, *grid, "--set", *settings]]
     if target == "knowledge":
-        each = [f"--model={name}" for name in models or BUNDLED_ATLAS_MODELS]
-        return [["run", "knowledge_base", name, "--set", *settings] for name in each]
+        return [
+            ["run", "knowledge_base", f"--model={name}", "--set", *settings]
+            for name in models or BUNDLED_ATLAS_MODELS
+        ]
     if target == "questions":
-        fixed = ["dataset=seen_qa", f"sources={given.get('SOURCES', '')}", "n_seen=100"]
-        run = ["run", "knowledge_base", model, "--runs=runs/questions", "--set", *fixed]
-        return [[*run, "n_unseen=5", *settings]]
+        run = ["run", "knowledge_base", model, "--runs=runs/questions", "--set"]
+        run += ["dataset=seen_qa", f"sources={given.get('SOURCES', '')}"]
+        return [[*run, "n_seen=100", "n_unseen=5", *settings]]
     if target == "benchmarks":
-        names = variable_words("BENCHMARKS", given)
-        return [_benchmark(name, model, settings) for name in dict.fromkeys(names)]
+        names = dict.fromkeys(variable_words("BENCHMARKS", given))
+        return [_benchmark_command(name, model, settings) for name in names]
     if target == "course" and given.get("SEED"):
         return [["course", f"--seed={given['SEED']}"]]
     if target == "course":
@@ -64,23 +69,24 @@ def target_commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
     return [[target, model]]
 
 
-def _benchmark(name: str, model: str, settings: Sequence[str]) -> list[str]:
+def _benchmark_command(name: str, model: str, settings: Sequence[str]) -> list[str]:
     """Return the command that runs the multiplicity chapter on one benchmark."""
     stem = Path(name).name.removesuffix(".csv") or "benchmark"
-    fixed = [f"dataset={name}", "n_items=50"]
     run = ["run", "multiplicity", model, f"--runs=runs/benchmarks/{stem}"]
-    return [*run, "--set", *fixed, *settings]
+    return [*run, "--set", f"dataset={name}", "n_items=50", *settings]
 
 
 def main(target: str, *rest: str) -> int:
-    """Run a target's commands up to the first that fails; of a module, run it with ARGS."""
+    """Run a target's commands up to the first that fails; run a module with ARGS."""
     try:
         if target == "-m":
-            given = [sys.executable, target, *rest, *variable_words("ARGS", os.environ)]
-            os.execv(sys.executable, given)
-        return next(
-            filter(None, map(tools.main, target_commands(target, os.environ))), 0
-        )
+            words = variable_words("ARGS", os.environ)
+            os.execv(sys.executable, [sys.executable, target, *rest, *words])
+        for command in target_commands(target, os.environ):
+            status = tools.main(command)
+            if status:
+                return status
+        return 0
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -14,18 +14,15 @@ def make_noise_floor_runs(model: str, folder: Path, n_facts: int = 5) -> list[Pa
         raise UserError(
             f"n_facts is {n_facts}: ask at least one fact of each relation."
         )
-    return [
-        _one(
-            model,
-            folder / noise_floor.NOISE_FOLDER / name / model_slug(model) / "monitor",
-            n_facts,
-            **variant,
-        )
-        for name, variant in noise_floor.RUN_VARIANTS.items()
-    ]
+    folders = []
+    for name, variant in noise_floor.RUN_VARIANTS.items():
+        variant_folder = folder / noise_floor.NOISE_FOLDER / name
+        run = variant_folder / model_slug(model) / "monitor"
+        folders.append(_make_run(model, run, n_facts, **variant))
+    return folders
 
 
-def _one(
+def _make_run(
     model: str,
     folder: Path,
     n_facts: int,
@@ -34,26 +31,28 @@ def _one(
     batch_size: int | None,
 ) -> Path:
     """Ask once and save."""
-    parameters = {"model": model, "dataset": "atlas", "n_facts": n_facts, "seed": 0}
-    parameters |= {
+    parameters = {
+        "model": model,
+        "dataset": "atlas",
+        "n_facts": n_facts,
+        "seed": 0,
         "hints": hints,
         "match": "exact_match",
         "anchor_mode": "teacher_forced",
-    }
-    parameters |= {
         "alphas": list(monitor.EQUAL_WEIGHTS),
         "dtype": dtype,
         "batch_size": batch_size,
     }
     started = runs.start("monitor", parameters, folder)
     lm = models.load(model, dtype=dtype)
-    asked = datasets.load("atlas", n=n_facts, seed=0)
-    wrong = datasets.load("atlas", seed=hints).set_index("fact")["distractors"]
-    asked["distractors"] = asked["fact"].map(wrong)
-    frames = datasets.prompt_frames("atlas", asked["relation"].unique())
-    probes = prompts.monitor_probes(asked, frames, 7)
-    how = {"batch_size": batch_size, "progress": False}
-    answers = probing.score_and_generate(lm, probes, **how)
+    facts = datasets.load("atlas", n=n_facts, seed=0)
+    distractors = datasets.load("atlas", seed=hints).set_index("fact")["distractors"]
+    facts["distractors"] = facts["fact"].map(distractors)
+    frames = datasets.prompt_frames("atlas", facts["relation"].unique())
+    probes = prompts.monitor_probes(facts, frames, 7)
+    answers = probing.score_and_generate(
+        lm, probes, batch_size=batch_size, progress=False
+    )
     scores = monitor.fact_scores(answers, anchors.known_facts(answers))
     return runs.save(
         started,

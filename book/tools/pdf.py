@@ -1,4 +1,4 @@
-"""Print the whole book as one PDF: jupyter-book's single page through a browser's print."""
+"""Print the book as one PDF: jupyter-book's single page, printed by a browser."""
 
 import os
 import shutil
@@ -22,9 +22,11 @@ UNFOLDING_SCRIPT = """async () => {
     for (const each of document.querySelectorAll("img")) each.loading = "eager";
     await window.MathJax?.startup?.promise;
     await document.fonts.ready;
-    await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
+    const decoded = image => image.decode().catch(() => null);
+    await Promise.all([...document.images].map(decoded));
 }"""
-FOOTER_HTML = """<div style="width: 100%; text-align: center; font: 8px sans-serif; color: #555">
+FOOTER_HTML = """<div
+    style="width: 100%; text-align: center; font: 8px sans-serif; color: #555">
     <span class="pageNumber"></span></div>"""
 
 
@@ -42,19 +44,20 @@ def render_single_page(out: Path = PDF_FOLDER) -> Path:
 
 def browser_path() -> str:
     """Return the path of a browser that can print."""
-    found = os.environ.get("CHROMIUM") or next(
-        filter(None, map(shutil.which, BROWSER_PROGRAMS)), None
+    if os.environ.get("CHROMIUM"):
+        return os.environ["CHROMIUM"]
+    for program in BROWSER_PROGRAMS:
+        path = shutil.which(program)
+        if path:
+            return path
+    raise UserError(
+        "No browser prints the book: install chromium, or set CHROMIUM to one."
     )
-    if not found:
-        raise UserError(
-            "No browser prints the book: install chromium, or set CHROMIUM to one."
-        )
-    return found
 
 
 def print_page_as_pdf(page: Path, pdf: Path) -> Path:
-    """Print a page of the book, formulas set and everything unfolded; return the PDF."""
-    with _opened(page.as_uri(), pdf, width=900) as opened:
+    """Print a page of the book with everything unfolded; return the PDF."""
+    with _opened_page(page.as_uri(), pdf, width=900) as opened:
         opened.evaluate(UNFOLDING_SCRIPT)
         opened.emulate_media(media="print", color_scheme="light")
         opened.pdf(
@@ -74,7 +77,8 @@ def print_page_as_pdf(page: Path, pdf: Path) -> Path:
 def print_slides_as_pdf(deck: Path) -> Path:
     """Print a deck beside itself, a page for each slide; return the PDF."""
     pdf = deck.with_suffix(".pdf")
-    with _opened(f"{deck.resolve().as_uri()}?print-pdf", pdf, width=1280) as opened:
+    address = f"{deck.resolve().as_uri()}?print-pdf"
+    with _opened_page(address, pdf, width=1280) as opened:
         opened.wait_for_function(
             "window.Reveal?.isReady() && document.querySelector('.pdf-page')"
         )
@@ -85,21 +89,21 @@ def print_slides_as_pdf(deck: Path) -> Path:
 
 
 @contextmanager
-def _opened(address: str, pdf: Path, width: int) -> Iterator[Page]:
+def _opened_page(address: str, pdf: Path, width: int) -> Iterator[Page]:
     """Open a page in a browser that can print it, as it is on paper."""
     pdf.parent.mkdir(parents=True, exist_ok=True)
     try:
         with sync_playwright() as playwright:
-            started = playwright.chromium.launch(
+            browser = playwright.chromium.launch(
                 executable_path=browser_path(),
                 args=["--no-sandbox", "--disable-dev-shm-usage"],
             )
             size = {"width": width, "height": 1200}
-            opened = started.new_page(viewport=size, color_scheme="light")
+            opened = browser.new_page(viewport=size, color_scheme="light")
             opened.set_default_timeout(180_000)
             opened.goto(address, wait_until="load")
             yield opened
-            started.close()
+            browser.close()
     except Error as error:
         first = str(error).splitlines()[0]
         raise UserError(f"The browser could not print {address}: {first}.") from error

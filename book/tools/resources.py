@@ -1,4 +1,4 @@
-"""What a chapter on a model asks of a cluster: a table that users edit, and the model's size."""
+"""What a chapter on a model asks of a cluster: a table to edit, and a model's size."""
 
 from functools import cache
 from pathlib import Path
@@ -26,8 +26,8 @@ def read_resource_table(path: Path) -> dict[str, Any]:
         ) from error
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise UserError(
-            f"{path} is wrong at {error}: it needs sizes, each with up_to, gpus, cpus and "
-            "memory_gb, and minutes of each chapter, and of other, for every size."
+            f"{path} is wrong at {error}: it needs sizes, each with up_to, gpus, cpus "
+            "and memory_gb, and minutes of each chapter, and of other, for every size."
         ) from error
     return table
 
@@ -36,14 +36,9 @@ def job_resources(
     table: dict[str, Any], chapter: str, billions: float | None
 ) -> dict[str, int]:
     """Return what a chapter on a model of a size asks for."""
-    ordered = sorted(table["sizes"], key=lambda name: table["sizes"][name]["up_to"])
-    fit = [
-        n
-        for n in ordered
-        if billions is not None and billions <= table["sizes"][n]["up_to"]
-    ]
-    name = (fit or ordered[-1:])[0]
-    size, minutes = table["sizes"][name], table["minutes"]
+    name = _size_name(table["sizes"], billions)
+    size = table["sizes"][name]
+    minutes = table["minutes"]
     return {
         "gpu": int(size["gpus"]),
         "cpus": max(1, int(size["cpus"])),
@@ -52,22 +47,32 @@ def job_resources(
     }
 
 
+def _size_name(sizes: dict[str, Any], billions: float | None) -> str:
+    """Return the smallest size that a model fits in; the largest if none is known."""
+
+    def limit(name: str) -> float:
+        return sizes[name]["up_to"]
+
+    ordered = sorted(sizes, key=limit)
+    if billions is not None:
+        for name in ordered:
+            if billions <= limit(name):
+                return name
+    return ordered[-1]
+
+
 @cache
 def billions_of_parameters(model: str) -> float | None:
-    """Return a model's parameters in billions, from the headers of its weights; None: not known."""
+    """Return a model's parameters in billions, from headers of weights, or None."""
     if not model:
         return 0.0
     from helpers.models import placement  # torch: only where there is a table
 
     try:
-        found = checkpoints.repository_and_revision(model)
-        if found is None:
-            return (
-                placement.count_parameters(checkpoints.find_checkpoint(model).weights)
-                / 1e9
-            )
-        return hub.parameter_count_on_hub(*found) / 1e9
-    except (
-        Exception
-    ):  # a size that cannot be told is no reason to stop: the model's run will tell
+        on_hub = checkpoints.repository_and_revision(model)
+        if on_hub is None:
+            weights = checkpoints.find_checkpoint(model).weights
+            return placement.count_parameters(weights) / 1e9
+        return hub.parameter_count_on_hub(*on_hub) / 1e9
+    except Exception:  # no reason to stop: the model's run will tell
         return None

@@ -1,7 +1,8 @@
-"""One process at a time writes to a folder, and each run keeps a log that says why it failed."""
+"""One process writes to a folder, and a run keeps a log that says why it failed."""
 
 import contextlib
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,21 +12,22 @@ from helpers.runs import store
 
 LOG_FILE_NAME = "run.log"
 ERROR_PREFIX = "error: "
+TERMINAL_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 KILLED_SENTENCE = (
     "It was ended from outside: by a signal, for want of memory, or at its time limit."
 )
 
 
 class RunLog(logging.FileHandler):
-    """A run's log: what its cells printed and, if it failed, one sentence that says why."""
+    """A run's log: what its cells printed and, if it failed, why in a sentence."""
 
-    def handleError(self, record: logging.LogRecord) -> None:
-        """Go on without a line that the disk has no room for: the run itself will say."""
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 its base's
+        """Go on without a line for which the disk has no room: the run will say."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handleError(record)
 
     def end(self, error: UserError) -> UserError:
-        """Write the sentence as the log's last line, if there is room; return the error."""
+        """Write the sentence as the last line, if there is room; return the error."""
         with contextlib.suppress(OSError):
             self.stream.write(f"{ERROR_PREFIX}{error}\n")
             self.stream.flush()
@@ -34,7 +36,7 @@ class RunLog(logging.FileHandler):
 
 @contextlib.contextmanager
 def open_run_log(folder: Path) -> Iterator[RunLog]:
-    """Hold a run's folder and keep its log; write into it why the run failed, if it does."""
+    """Hold a run's folder and keep its log, with the reason if the run fails."""
     with store.lock_folder(folder):
         with reraise_failed_write(folder, store.OTHER_FOLDER_REMEDY):
             log = RunLog(folder / LOG_FILE_NAME, mode="w", encoding="utf-8")
@@ -53,9 +55,7 @@ def open_run_log(folder: Path) -> Iterator[RunLog]:
 def failure_sentence(folder: Path) -> str:
     """Return the sentence with which the run in a folder failed."""
     text = (folder / LOG_FILE_NAME).read_text(encoding="utf-8", errors="replace")
-    last = (text.splitlines() or [""])[-1]
-    return (
-        last.removeprefix(ERROR_PREFIX)
-        if last.startswith(ERROR_PREFIX)
-        else KILLED_SENTENCE
-    )
+    lines = text.splitlines()
+    if lines and lines[-1].startswith(ERROR_PREFIX):
+        return lines[-1].removeprefix(ERROR_PREFIX)
+    return KILLED_SENTENCE

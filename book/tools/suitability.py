@@ -36,51 +36,56 @@ def unsuitability_reason(
     >>> unsuitability_reason("latent_knowledge", "nobel")
     ''
     >>> unsuitability_reason("monitor", "nobel")
-    'nobel holds facts without questions, and the chapter monitor takes facts with questions: run \
-latent_knowledge on it, or name another data set.'
+    'nobel holds facts without questions, and the chapter monitor takes facts with \
+questions: run latent_knowledge on it, or name another data set.'
     """
-    if (
-        chapter == EXPOSURE_CHAPTER
-        and dataset != "atlas"
-        and fact_exposure(str(dataset)) is None
-    ):
+    if chapter == EXPOSURE_CHAPTER and not _has_exposure(dataset):
         return (
-            f"{dataset} has no counts of exposure, with which the chapter {EXPOSURE_CHAPTER} compares "
-            "verdicts: add `exposure` to your facts."
+            f"{dataset} has no counts of exposure, with which the chapter "
+            f"{EXPOSURE_CHAPTER} compares verdicts: add `exposure` to your facts."
         )
     if chapter not in CHAPTER_INPUTS:
         return ""
-    held = SEEN_QA if dataset == SEEN_QA else dataset_kind(dataset)
-    if held not in CHAPTER_INPUTS[chapter]:
-        wanted = " or ".join(DATASET_CONTENTS[kind] for kind in CHAPTER_INPUTS[chapter])
-        takers = " or ".join(
-            name for name, kinds in CHAPTER_INPUTS.items() if held in kinds
-        )
-        return (
-            f"{dataset} holds {DATASET_CONTENTS[held]}, and the chapter {chapter} takes {wanted}: "
-            f"run {takers} on it, or name another data set."
-        )
-    if dataset in ("atlas", "fktc"):
-        every = (
-            atlas_facts.read_atlas_facts()
-            if dataset == "atlas"
-            else fktc.cloze_templates()
-        )
-        catalogue.keep_relations(every, relations)
-    elif held != SEEN_QA and Path(dataset).expanduser().exists():
-        return _lacking(chapter, str(dataset), held, relations)
+    kind = SEEN_QA if dataset == SEEN_QA else dataset_kind(dataset)
+    if kind not in CHAPTER_INPUTS[chapter]:
+        return _wrong_kind(chapter, dataset, kind)
+    if dataset == "atlas":
+        catalogue.keep_relations(atlas_facts.read_atlas_facts(), relations)
+    elif dataset == "fktc":
+        catalogue.keep_relations(fktc.cloze_templates(), relations)
+    elif kind != SEEN_QA and Path(dataset).expanduser().exists():
+        return _what_a_local_dataset_lacks(chapter, str(dataset), kind, relations)
     return ""
 
 
-def _lacking(chapter: str, dataset: str, held: str, relations: Sequence[str]) -> str:
+def _has_exposure(dataset: str | Path) -> bool:
+    return dataset == "atlas" or fact_exposure(str(dataset)) is not None
+
+
+def _wrong_kind(chapter: str, dataset: str | Path, kind: str) -> str:
+    """Say that a chapter takes no data of a kind, and which chapters do."""
+    contents = [DATASET_CONTENTS[name] for name in CHAPTER_INPUTS[chapter]]
+    takers = [name for name, kinds in CHAPTER_INPUTS.items() if kind in kinds]
+    return (
+        f"{dataset} holds {DATASET_CONTENTS[kind]}, and the chapter {chapter} takes "
+        f"{' or '.join(contents)}: run {' or '.join(takers)} on it, "
+        "or name another data set."
+    )
+
+
+def _what_a_local_dataset_lacks(
+    chapter: str, dataset: str, kind: str, relations: Sequence[str]
+) -> str:
     """Read a local data set, and say what a chapter lacks in it; "" if nothing."""
-    if held == "options":
+    if kind == "options":
         multiple_choice.load_benchmark(dataset)
         return ""
     facts = catalogue.load(dataset, relations)
-    checks = LACKING.get(chapter, ())
-    reasons = (check(chapter, dataset, facts) for check in checks)
-    return next(filter(None, reasons), "")
+    for check in CHECKS_BY_CHAPTER.get(chapter, ()):
+        reason = check(chapter, dataset, facts)
+        if reason:
+            return reason
+    return ""
 
 
 def _no_wrong_objects(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
@@ -88,8 +93,8 @@ def _no_wrong_objects(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
     if alone.empty:
         return ""
     return (
-        f"The chapter {chapter} needs wrong objects beside each fact, and {alone.iloc[0]} of "
-        f"{dataset} has none: list some under `taxonomy`."
+        f"The chapter {chapter} needs wrong objects beside each fact, and "
+        f"{alone.iloc[0]} of {dataset} has none: list some under `taxonomy`."
     )
 
 
@@ -97,8 +102,8 @@ def _too_few_questions(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
     if has_enough_questions(dataset):
         return ""
     return (
-        f"The chapter {chapter} needs some questions to ask and {FEWEST_ANSWERS} others for "
-        f"its shots, and {dataset} holds {len(facts)} facts: add some."
+        f"The chapter {chapter} needs some questions to ask and {FEWEST_ANSWERS} "
+        f"others for its shots, and {dataset} holds {len(facts)} facts: add some."
     )
 
 
@@ -110,7 +115,7 @@ def _indivisible(chapter: str, dataset: str, facts: pd.DataFrame) -> str:
     return ""
 
 
-LACKING = {
+CHECKS_BY_CHAPTER = {
     "monitor": (_no_wrong_objects,),
     "knowledge_base": (_too_few_questions,),
     "latent_knowledge": (_indivisible,),

@@ -1,4 +1,4 @@
-"""Run many chapters on many models, here or on a cluster, and say what became of each run."""
+"""Run chapters on many models, here or on a cluster; say what became of each run."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,11 +22,14 @@ def plan_sweep_jobs(
         raise UserError(
             'A sweep needs models: name them, as in MODELS="atlas-s atlas-m".'
         )
-    names = list(chapters) or [
-        n for n in render.chapter_names() if jobs.chapter_kind(n) != "single"
-    ]
+    names = list(chapters)
+    if not names:
+        for name in render.chapter_names():
+            if jobs.chapter_kind(name) != "single":
+                names.append(name)
     settings = book_making.settings_from_words(names, words)
-    unique = tuple({checkpoints.model_slug(name): name for name in models}.values())
+    names_by_slug = {checkpoints.model_slug(name): name for name in models}
+    unique = tuple(names_by_slug.values())
     return jobs.plan_jobs(
         dict.fromkeys(names), unique[-1], unique, settings, alike=True
     )
@@ -36,19 +39,19 @@ def profile_folder(name: str) -> Path | None:
     """Return the folder of one of the profiles, or a folder that is one."""
     if not name:
         return None
-    found = next(
-        (path for path in (PROFILES_FOLDER / name, Path(name)) if path.is_dir()), None
-    )
-    if not (found and (found / "config.yaml").is_file()):
-        known = ", ".join(
-            sorted(path.name for path in PROFILES_FOLDER.iterdir() if path.is_dir())
-        )
+    folder = PROFILES_FOLDER / name
+    if not folder.is_dir():
+        folder = Path(name)
+    if not (folder / "config.yaml").is_file():
+        known = [path.name for path in PROFILES_FOLDER.iterdir() if path.is_dir()]
         raise UserError(
-            f"There is no profile {name}: choose from {known}, or give a folder."
+            f"There is no profile {name}: choose from {', '.join(sorted(known))}, "
+            "or give a folder."
         )
-    if (found / "resources.yaml").is_file():
-        resources.read_resource_table(found / "resources.yaml")
-    return found.resolve()
+    resource_table = folder / "resources.yaml"
+    if resource_table.is_file():
+        resources.read_resource_table(resource_table)  # refuses what is wrong in it
+    return folder.resolve()
 
 
 def run_sweep(
@@ -59,9 +62,8 @@ def run_sweep(
 ) -> pd.DataFrame:
     """Make what is missing or out of date, and say what came of it."""
     with store.lock_folder(runs, "sweep or make book"):
-        runner.fetch_models(
-            list(dict.fromkeys(job.model for job in planned if job.model))
-        )
+        models = dict.fromkeys(job.model for job in planned if job.model)
+        runner.fetch_models(list(models))
         return runner.make_runs(planned, runs, cores, chosen)
 
 
@@ -70,18 +72,24 @@ def print_sweep_plan(planned: Sequence[Job], runs: Path) -> None:
     asking = [job for job in planned if job.model]
     todo = runner.outdated_jobs(asking, runs)
     for job in asking:
-        print(f"{'to do' if job in todo else 'done':6} {job.name}")
+        state = "to do" if job in todo else "done"
+        print(f"{state:6} {job.name}")
 
 
 def sweep_report(table: pd.DataFrame) -> str:
     """Return a sweep's outcome as lines for the terminal."""
     lines = []
     for row in table[table["state"] != "done"].itertuples():
-        log = f" (log: {row.log})" if row.log and row.log not in row.why else ""
-        lines.append(f"{row.state:7} {row.run}: {row.why}{log}")
-    count = table["state"].value_counts().to_dict()
-    now = int((table["new"] & (table["state"] == "done")).sum())
-    ends = ", ".join(f"{count.get(state, 0)} {state}" for state in ("failed", "left"))
-    return "\n".join(
-        [*lines, f"{count.get('done', 0)} done ({now} of them now), {ends}"]
+        line = f"{row.state:7} {row.run}: {row.why}"
+        if row.log and row.log not in row.why:
+            line += f" (log: {row.log})"
+        lines.append(line)
+    done = table["state"] == "done"
+    done_now = table["new"] & done
+    failed = table["state"] == "failed"
+    left = table["state"] == "left"
+    lines.append(
+        f"{done.sum()} done ({int(done_now.sum())} of them now), "
+        f"{failed.sum()} failed, {left.sum()} left"
     )
+    return "\n".join(lines)

@@ -32,7 +32,7 @@ def run(chapter: str, model: str, words: Iterable[str], folder: Path) -> Path:
 
 def fitting(chapter: str, words: Iterable[str]) -> list[str]:
     """Return the words that set parameters of a chapter."""
-    known = parameters.declared(template_path(chapter))
+    known = parameters.declared_parameters(template_path(chapter))
     return [word for word in words if word.partition("=")[0] in known]
 
 
@@ -157,7 +157,7 @@ def check_manifest(folder: Path, words: list[str]) -> None:
     """Assert that a run recorded its parameters and what it stood on."""
     told, declared = (
         runs.load_manifest(folder),
-        parameters.declared(template_path(folder.name)),
+        parameters.declared_parameters(template_path(folder.name)),
     )
     assert set(told["parameters"]) == set(declared)
     settings = parameters.settings_of_chapters([template_path(folder.name)], words)

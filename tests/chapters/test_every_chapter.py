@@ -101,7 +101,7 @@ class TestParameters:
             if "parameters" in c.metadata.get("tags", [])
         ]
         assert len(tagged) == 1
-        declared = parameters.declared(path).keys()
+        declared = parameters.declared_parameters(path).keys()
         assert {"run_dir", "seed", "n_bootstrap"} <= declared
         assert ("model" in declared) != (path.stem in SYNTHESES)
         assert all("#" in line for line in tagged[0].source.splitlines() if "=" in line)
@@ -109,7 +109,9 @@ class TestParameters:
     def test_the_book_tells_of_them(self, path):
         page = (ROOT / "book" / "parameters.md").read_text(encoding="utf-8")
         missing = [
-            name for name in parameters.declared(path) if f"`{name}`" not in page
+            name
+            for name in parameters.declared_parameters(path)
+            if f"`{name}`" not in page
         ]
         assert set(missing) <= {"model", "run_dir"}
 

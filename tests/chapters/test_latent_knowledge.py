@@ -43,7 +43,9 @@ def test_the_run_is_whole(folder, found):
 
 
 def test_the_text_names_the_sizes_of_the_close_ups():
-    given = parameters.declared(chapters.TEMPLATES / "latent_knowledge.ipynb")
+    given = parameters.declared_parameters(
+        chapters.TEMPLATES / "latent_knowledge.ipynb"
+    )
     sizes = {
         name: given[name]
         for name in ("n_close", "n_facts", "n_close_choices", "n_choices")

@@ -22,7 +22,7 @@ def test_the_run_is_whole(folder):
 
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
-    declared = parameters.declared(root / "notebooks" / "published.ipynb")
+    declared = parameters.declared_parameters(root / "notebooks" / "published.ipynb")
     assert set(declared) == {"seed", "n_bootstrap", "run_dir"}
     assert folder.parts[-2:] == ("synthesis", "published")
 

@@ -34,7 +34,7 @@ def test_the_run_is_whole(folder, given):
 
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
-    declared = parameters.declared(root / "notebooks" / "real_models.ipynb")
+    declared = parameters.declared_parameters(root / "notebooks" / "real_models.ipynb")
     names = {"seed", "n_bootstrap", "least", "runs_dir", "contributed", "run_dir"}
     assert set(declared) == names
     assert declared["least"] == "probably"

@@ -80,14 +80,17 @@ def test_a_negative_number_is_refused():
 
 
 def test_left_out_relations_are_those_of_the_chapter(root):
-    declared = parameters.declared(root / "notebooks" / "latent_knowledge.ipynb")
+    declared = parameters.declared_parameters(
+        root / "notebooks" / "latent_knowledge.ipynb"
+    )
     assert tuple(declared["left_out"]) == LEFT_OUT_RELATIONS
 
 
 def test_all_chapters_ask_as_many(root):
     names = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
     declared = [
-        parameters.declared(root / "notebooks" / f"{name}.ipynb") for name in names
+        parameters.declared_parameters(root / "notebooks" / f"{name}.ipynb")
+        for name in names
     ]
     assert {found["n_panel"] for found in declared} == {688}
 

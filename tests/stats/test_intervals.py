@@ -122,7 +122,7 @@ def test_shares_and_their_differences(first, second):
 
 def test_all_chapters_draw_as_often():
     draws = {
-        path.stem: parameters.declared(path)["n_bootstrap"]
+        path.stem: parameters.declared_parameters(path)["n_bootstrap"]
         for path in chapters.TEMPLATES.glob("*.ipynb")
     }
     assert len(draws) == 9

@@ -108,7 +108,9 @@ def test_a_measured_run_is_out_of_date_with_its_settings_alone(tmp_path):
 def test_what_is_measured_may_be_compared_with_the_chapters_run(chapter):
     template = jobs.TEMPLATES / f"{chapter}.ipynb"
     small = {"n_facts": 2, "relations": ["P17", "P36"], "n_panel": 0, "n_choices": 5}
-    executed = parameters.declared(template) | jobs.settings_for_chapter(chapter, small)
+    executed = parameters.declared_parameters(template) | jobs.settings_for_chapter(
+        chapter, small
+    )
     measured = jobs.measured_settings(template, small)
     about = {"dataset": {"name": "atlas"}, "versions": {}}
     ours = comparison.comparability_traits(about | {"parameters": measured})

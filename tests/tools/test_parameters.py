@@ -43,7 +43,7 @@ def template(tmp_path):
 
 def test_declared_parameters_with_their_defaults(template):
     exec(SOURCE, expected := {})
-    assert parameters.declared(template) == {n: expected[n] for n in NAMES}
+    assert parameters.declared_parameters(template) == {n: expected[n] for n in NAMES}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_parameter_is_of_one_type_in_all_chapters():
     """One word sets it in all of them."""
     types = {}
     for template in jobs.TEMPLATES.glob("*.ipynb"):
-        for name, value in parameters.declared(template).items():
+        for name, value in parameters.declared_parameters(template).items():
             assert types.setdefault(name, type(value)) is type(value), name
     assert {*parameters.least_values()} <= {*types}
     assert {*comparison.NEUTRAL_PARAMETERS} <= {*types, "chat", "device"}

@@ -163,7 +163,7 @@ def test_runs_begin_by_priority_and_a_large_model_has_the_cores_alone(
     monkeypatch.setattr(runner, "_call", call)
     chapters, models = ["atlas", "monitor"], ["./large", "atlas-s", "atlas-m"]
     planned = sweeps.plan_sweep_jobs(models, chapters, [])
-    runner._here(planned, tmp_path, cores=4)
+    runner._make_here(planned, tmp_path, cores=4)
     assert {name for name, *_ in seen[:2]} == {"atlas-s/monitor", "atlas-m/monitor"}
     assert [threads for _, threads, _ in seen] == [2] * 4 + [4] * 2
     assert max(side for *_, side in seen[:4]) == 2
@@ -185,7 +185,7 @@ def test_an_interrupted_sweep_begins_no_other_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_call", call)
     monkeypatch.setattr(runner, "as_completed", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        runner._here(
+        runner._make_here(
             sweeps.plan_sweep_jobs(["./a", "./b", "./c"], ["monitor"], []),
             tmp_path,
             cores=1,

@@ -1,1 +1,1 @@
-"""Make the course from the chapters: their exercises as notebooks for students and instructors."""
+"""Make the course from the chapters: exercises for students and instructors."""

@@ -1,8 +1,9 @@
-"""Write a week's exercises: for students to download, or for a grader to give out and mark."""
+"""Write a week's exercises: for students to download, or for a grader to mark."""
 
 import ast
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import nbformat
 import yaml
@@ -26,172 +27,171 @@ NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-BODY_PLACEHOLDER = (
-    "SOLUTION"  # what is put in the place of a function's body, and then replaced
-)
+# Put in the place of a function's body, and then replaced.
+BODY_PLACEHOLDER = "SOLUTION"
 MARKING_HEADING = "*For marking.*"
 
 
 def student_notebook(week: Week) -> NotebookNode:
     """Return a week's exercises with neither solutions nor hidden tests."""
+    return _week_notebook(week, _student_cells)
 
-    def cells(exercise: Exercise) -> Iterator[NotebookNode]:
-        yield new_markdown_cell(exercise_markdown(exercise))
-        if exercise.kind == "code":
-            yield new_code_cell(stub_code(exercise).rstrip())
-            yield new_code_cell(exercise.test.rstrip())
-        if exercise.kind != "code" or exercise.words:
-            yield new_markdown_cell("*Your answer:*")
 
-    return _notebook(week, cells)
+def _student_cells(exercise: Exercise) -> Iterator[NotebookNode]:
+    yield new_markdown_cell(exercise_markdown(exercise))
+    if exercise.kind == "code":
+        yield new_code_cell(stub_code(exercise).rstrip())
+        yield new_code_cell(exercise.test.rstrip())
+    if exercise.kind != "code" or exercise.words:
+        yield new_markdown_cell("*Your answer:*")
 
 
 def nbgrader_notebook(week: Week) -> NotebookNode:
     """Return a week's assignment as nbgrader's source notebook."""
-
-    def cells(exercise: Exercise) -> Iterator[NotebookNode]:
-        name = exercise.label
-        yield _marked(new_markdown_cell(exercise_markdown(exercise)), name, locked=True)
-        if exercise.kind == "code":
-            code = marked_solution_code(
-                exercise, "### BEGIN SOLUTION", "### END SOLUTION"
-            )
-            yield _marked(new_code_cell(code), f"{name}-function", solution=True)
-            parts = exercise.parts()
-            for function, visible, hidden in parts:
-                hidden = f"### BEGIN HIDDEN TESTS\n{hidden}### END HIDDEN TESTS"
-                test = f"{name}-{function}-test" if len(parts) > 1 else f"{name}-test"
-                cell, points = (
-                    new_code_cell(f"{visible}{hidden}"),
-                    exercise.difficulty / len(parts),
-                )
-                yield _marked(cell, test, points=points, locked=True)
-        if exercise.kind != "code" or exercise.words:
-            answer = f"### BEGIN SOLUTION\n{solution_notes(exercise)}\n### END SOLUTION"
-            worth = 1 if exercise.words else exercise.difficulty
-            yield _marked(
-                new_markdown_cell(answer), f"{name}-answer", worth, solution=True
-            )
-
-    made = _notebook(week, cells)
-    (check,) = (cell for cell in made.cells if cell.source == checker_code().rstrip())
-    _marked(check, "check", locked=True)
-    return made
+    notebook = _week_notebook(week, _nbgrader_cells)
+    checker = checker_code().rstrip()
+    (checker_cell,) = (cell for cell in notebook.cells if cell.source == checker)
+    _mark_for_nbgrader(checker_cell, "check", locked=True)
+    return notebook
 
 
-def _marked(
-    cell: NotebookNode, name: str, points: float = 0, **kinds: bool
+def _nbgrader_cells(exercise: Exercise) -> Iterator[NotebookNode]:
+    name = exercise.label
+    text = new_markdown_cell(exercise_markdown(exercise))
+    yield _mark_for_nbgrader(text, name, locked=True)
+    if exercise.kind == "code":
+        code = marked_solution_code(exercise, "### BEGIN SOLUTION", "### END SOLUTION")
+        yield _mark_for_nbgrader(new_code_cell(code), f"{name}-function", solution=True)
+        parts = exercise.parts()
+        points = exercise.difficulty / len(parts)
+        for function, visible, hidden in parts:
+            hidden = f"### BEGIN HIDDEN TESTS\n{hidden}### END HIDDEN TESTS"
+            test_name = f"{name}-{function}-test" if len(parts) > 1 else f"{name}-test"
+            cell = new_code_cell(f"{visible}{hidden}")
+            yield _mark_for_nbgrader(cell, test_name, points, locked=True)
+    if exercise.kind != "code" or exercise.words:
+        answer = f"### BEGIN SOLUTION\n{solution_notes(exercise)}\n### END SOLUTION"
+        points = 1 if exercise.words else exercise.difficulty
+        cell = new_markdown_cell(answer)
+        yield _mark_for_nbgrader(cell, f"{name}-answer", points, solution=True)
+
+
+def _mark_for_nbgrader(
+    cell: NotebookNode,
+    name: str,
+    points: float = 0,
+    *,
+    locked: bool = False,
+    solution: bool = False,
 ) -> NotebookNode:
-    """Give a cell what nbgrader has to know of it."""
-    flags = {
-        "locked": False,
-        "solution": False,
-        "task": False,
-        "grade": points > 0,
-    } | kinds
-    worth = {"points": points} if points else {}
-    cell.metadata["nbgrader"] = {
+    """Give a cell what nbgrader has to know of it, and return it."""
+    metadata = {
         "schema_version": 3,
         "grade_id": name,
-        **flags,
-        **worth,
+        "locked": locked,
+        "solution": solution,
+        "task": False,
+        "grade": points > 0,
     }
+    if points:
+        metadata["points"] = points
+    cell.metadata["nbgrader"] = metadata
     return cell
 
 
 def otter_notebook(week: Week) -> NotebookNode:
     """Return a week's assignment as Otter Assign's source notebook."""
-    config = {
-        "name": week.name,
-        "export_cell": {"pdf": False},
-        "requirements": [f"git+{url}"] if (url := render.repository_url()) else [],
-        "files": ["smollm2.csv"]
-        if any("smollm2.csv" in e.text for e in week.exercises)
-        else [],
+    config: dict[str, object] = {"name": week.name, "export_cell": {"pdf": False}}
+    url = render.repository_url()
+    config["requirements"] = [f"git+{url}"] if url else []
+    reads_table = any("smollm2.csv" in exercise.text for exercise in week.exercises)
+    config["files"] = ["smollm2.csv"] if reads_table else []
+    notebook = _week_notebook(week, _otter_cells)
+    notebook.cells.insert(0, _raw_cell("ASSIGNMENT CONFIG", config))
+    return _with_numbered_ids(notebook)
+
+
+def _otter_cells(exercise: Exercise) -> Iterator[NotebookNode]:
+    question: dict[str, object] = {
+        "name": exercise.label,
+        "points": exercise.difficulty,
     }
-
-    def cells(exercise: Exercise) -> Iterator[NotebookNode]:
-        code = exercise.kind == "code"
-        name = exercise.label
-        question = {"name": name, "points": exercise.difficulty}
-        parts = exercise.parts() if code else []
-        if len(parts) < 2:  # all or nothing; several functions earn points one by one
-            question |= {"all_or_nothing": True} if code else {"manual": True}
-        yield _raw("BEGIN QUESTION", question)
-        yield new_markdown_cell(exercise_markdown(exercise))
-        told = new_markdown_cell(solution_notes(exercise))
-        if code:
-            written = new_code_cell(
-                marked_solution_code(exercise, "# BEGIN SOLUTION", "# END SOLUTION")
-            )
-            yield from _between("SOLUTION", written)
-            config = f"points: {exercise.difficulty / len(parts)}\nhidden: true"
-            config = f'""" # BEGIN TEST CONFIG\n{config}\n""" # END TEST CONFIG'
-            head = config if len(parts) > 1 else "# HIDDEN"
-            tests = (
-                test
-                for _, visible, hidden in parts
-                for test in (visible, f"{head}\n{hidden}")
-            )
-            yield from _between(
-                "TESTS", *(new_code_cell(test.rstrip()) for test in tests)
-            )
-        else:
-            yield from _between("SOLUTION", told)
-        yield _raw("END QUESTION")
-        if exercise.words:
-            yield _raw(
-                "BEGIN QUESTION", {"name": f"{name}-words", "points": 1, "manual": True}
-            )
-            yield new_markdown_cell("*Your answer in words:*")
-            yield from _between("SOLUTION", told)
-            yield _raw("END QUESTION")
-
-    made = _notebook(week, cells)
-    made.cells.insert(0, _raw("ASSIGNMENT CONFIG", config))
-    return _numbered(made)
+    if exercise.kind != "code":
+        question["manual"] = True
+    elif len(exercise.parts()) == 1:  # several functions earn points one by one
+        question["all_or_nothing"] = True
+    yield _raw_cell("BEGIN QUESTION", question)
+    yield new_markdown_cell(exercise_markdown(exercise))
+    notes = new_markdown_cell(solution_notes(exercise))
+    if exercise.kind == "code":
+        code = marked_solution_code(exercise, "# BEGIN SOLUTION", "# END SOLUTION")
+        yield from _between("SOLUTION", [new_code_cell(code)])
+        yield from _between("TESTS", _otter_tests(exercise))
+    else:
+        yield from _between("SOLUTION", [notes])
+    yield _raw_cell("END QUESTION")
+    if exercise.words:
+        in_words = {"name": f"{exercise.label}-words", "points": 1, "manual": True}
+        yield _raw_cell("BEGIN QUESTION", in_words)
+        yield new_markdown_cell("*Your answer in words:*")
+        yield from _between("SOLUTION", [notes])
+        yield _raw_cell("END QUESTION")
 
 
-def _raw(words: str, settings: dict[str, object] | None = None) -> NotebookNode:
-    """Return one of the raw cells between which Otter Assign finds the parts of a question."""
+def _otter_tests(exercise: Exercise) -> list[NotebookNode]:
+    """Return the visible and the hidden test of each function of an exercise."""
+    parts = exercise.parts()
+    head = "# HIDDEN"
+    if len(parts) > 1:
+        config = f"points: {exercise.difficulty / len(parts)}\nhidden: true"
+        head = f'""" # BEGIN TEST CONFIG\n{config}\n""" # END TEST CONFIG'
+    cells = []
+    for _, visible, hidden in parts:
+        cells.append(new_code_cell(visible.rstrip()))
+        cells.append(new_code_cell(f"{head}\n{hidden}".rstrip()))
+    return cells
+
+
+def _raw_cell(words: str, settings: dict[str, object] | None = None) -> NotebookNode:
+    """Return a raw cell, between which Otter Assign finds the parts of a question."""
     text = yaml.safe_dump(settings, sort_keys=False) if settings else ""
     return new_raw_cell(f"# {words}\n{text}".rstrip())
 
 
-def _between(what: str, *cells: NotebookNode) -> list[NotebookNode]:
-    return [_raw(f"BEGIN {what}"), *cells, _raw(f"END {what}")]
+def _between(part: str, cells: Iterable[NotebookNode]) -> list[NotebookNode]:
+    return [_raw_cell(f"BEGIN {part}"), *cells, _raw_cell(f"END {part}")]
 
 
-def _notebook(
-    week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]
+def _week_notebook(
+    week: Week, exercise_cells: Callable[[Exercise], Iterator[NotebookNode]]
 ) -> NotebookNode:
-    """Return a notebook with a title, the installing cell, and the cells of each exercise."""
+    """Return a notebook with a title, the installing cell, and all exercises' cells."""
     templates = [TEMPLATES / f"{name}.ipynb" for name in render.chapter_names()]
-    asked = dict.fromkeys(exercise.chapter for exercise in week.exercises)
-    titles = [
-        f"- {first_heading(nbformat.read(path, as_version=4).cells[0].source)}"
-        for path in templates
-        if path.stem in asked
-    ]
+    cells = [new_markdown_cell(_week_opening(week, templates))]
+    if any("helpers" in exercise.text + exercise.test for exercise in week.exercises):
+        path, _, _ = install_cell_code(templates[0]).partition("\nfrom ")
+        # A zip has the parts of the package that it needs.
+        cells.append(new_code_cell(path.replace('".."', '"../.."')))
+    cells.append(new_code_cell(checker_code().rstrip()))
+    for exercise in week.exercises:
+        cells += exercise_cells(exercise)
+    return _with_numbered_ids(new_notebook(cells=cells, metadata=NOTEBOOK_METADATA))
+
+
+def _week_opening(week: Week, templates: Iterable[Path]) -> str:
+    """Return a week's title, with the chapters that its exercises are on."""
+    chapters = {exercise.chapter for exercise in week.exercises}
+    titles = []
+    for path in templates:
+        if path.stem in chapters:
+            first_cell = nbformat.read(path, as_version=4).cells[0]
+            titles.append(f"- {first_heading(first_cell.source)}")
     about = f"Exercises worth {week.points} points, on these chapters of"
     opening = f"# Week {week.number}\n\n{about} *What Language Models Know*:\n\n"
-    opening += "\n".join(titles)
-    made = [new_markdown_cell(opening)]
-    if any("helpers" in exercise.text + exercise.test for exercise in week.exercises):
-        path = (
-            install_cell_code(templates[0])
-            .partition("\nfrom ")[0]
-            .replace('".."', '"../.."')
-        )
-        made.append(
-            new_code_cell(path)
-        )  # a zip has the parts of the package that it needs
-    made.append(new_code_cell(checker_code().rstrip()))
-    made += [cell for exercise in week.exercises for cell in cells(exercise)]
-    return _numbered(new_notebook(cells=made, metadata=NOTEBOOK_METADATA))
+    return opening + "\n".join(titles)
 
 
-def _numbered(notebook: NotebookNode) -> NotebookNode:
+def _with_numbered_ids(notebook: NotebookNode) -> NotebookNode:
     """Name cells by their place, so that the same exercises make the same file."""
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
@@ -201,46 +201,48 @@ def _numbered(notebook: NotebookNode) -> NotebookNode:
 def exercise_markdown(exercise: Exercise) -> str:
     """Return what is asked, in Markdown."""
     head = f"*{points_text(exercise)}, {exercise.minutes} minutes, {exercise.kind}.*"
-    return f"## {exercise.title}\n\n{head}\n\n{plain_markdown(exercise.text, exercise.label)}"
+    text = plain_markdown(exercise.text, exercise.label)
+    return f"## {exercise.title}\n\n{head}\n\n{text}"
 
 
 def points_text(exercise: Exercise) -> str:
     """Say what an exercise is worth."""
-    return f"{exercise.points} point{'s' if exercise.points > 1 else ''}"
+    unit = "points" if exercise.points > 1 else "point"
+    return f"{exercise.points} {unit}"
 
 
 def solution_notes(exercise: Exercise) -> str:
     """Return the solution in words, with what earns a point."""
     text = plain_markdown(exercise.notes, exercise.label)
-    return (
-        text
-        if MARKING_HEADING in text
-        else f"{text}\n\n{MARKING_HEADING} {COURSE_TEXTS['rubric'][exercise.kind]}"
-    )
+    if MARKING_HEADING in text:
+        return text
+    return f"{text}\n\n{MARKING_HEADING} {COURSE_TEXTS['rubric'][exercise.kind]}"
 
 
 def marked_solution_code(exercise: Exercise, begin: str, end: str) -> str:
     """Return the solution, with marks around all that a student has to write."""
-    code, asked = exercise.solution, exercise.functions()
-    names = {function.name for function in asked}
-    beside = [
-        ast.get_source_segment(code, node)
-        for node in ast.parse(code).body
-        if not isinstance(node, ast.Import | ast.ImportFrom)
-        and getattr(node, "name", None) not in names
-    ]
-    made = stub_code(exercise, BODY_PLACEHOLDER)
-    for function in asked:
-        written = "\n".join([begin, *beside, _body(code, function), end])
-        made = made.replace(
-            f"    {BODY_PLACEHOLDER}\n", textwrap.indent(written, "    ") + "\n", 1
-        )
-    return made.rstrip()
+    solution = exercise.solution
+    functions = exercise.functions()
+    names = {function.name for function in functions}
+    auxiliary = []  # what helps a solution moves into it
+    for node in ast.parse(solution).body:
+        imports = isinstance(node, ast.Import | ast.ImportFrom)
+        if not imports and getattr(node, "name", None) not in names:
+            auxiliary.append(ast.get_source_segment(solution, node))
+    code = stub_code(exercise, BODY_PLACEHOLDER)
+    for function in functions:
+        lines = [begin, *auxiliary, _body_text(solution, function), end]
+        body = textwrap.indent("\n".join(lines), "    ")
+        code = code.replace(f"    {BODY_PLACEHOLDER}\n", f"{body}\n", 1)
+    return code.rstrip()
 
 
-def _body(code: str, function: ast.FunctionDef) -> str:
+def _body_text(code: str, function: ast.FunctionDef) -> str:
     """Return the text of a function's body, its comments too, without the docstring."""
-    first = function.body[1 if ast.get_docstring(function) else 0]
+    body = function.body
+    if ast.get_docstring(function):
+        body = body[1:]
+    first = body[0]
     lines = code.splitlines()[first.lineno - 1 : function.end_lineno]
     lines[0] = lines[0][first.col_offset :].rjust(len(lines[0]))
     return textwrap.dedent("\n".join(lines))

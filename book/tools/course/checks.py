@@ -1,4 +1,4 @@
-"""Hold the exercises to their promises: every solution passes its test, every stub fails it."""
+"""Check exercises: every solution passes its test, and every stub fails it."""
 
 import ast
 
@@ -9,30 +9,29 @@ STUB_BODY = "raise NotImplementedError"
 
 
 def check_exercise(exercise: Exercise) -> None:
-    """Run an exercise's test on its solution, on its stub, and on a function that does nothing."""
-    for kind in ("", "hidden "):
-        test = exercise.hidden() if kind else exercise.test
-        failure = solution_failure(exercise.solution, test, exercise.label)
-        if failure is not None:
-            said = f"{type(failure).__name__} {failure}"
-            raise exercise_error("test", label=exercise.label, kind=kind, error=said)
-    if not isinstance(
-        solution_failure(stub_code(exercise), exercise.test, exercise.label),
-        NotImplementedError,
-    ):
-        raise exercise_error("uncalled", label=exercise.label)
-    if (
-        solution_failure(stub_code(exercise, EMPTY_BODY), exercise.test, exercise.label)
-        is None
-    ):
-        raise exercise_error("idle", label=exercise.label)
+    """Run an exercise's test on its solution, its stub, and a function that is idle."""
+    label = exercise.label
+    _check_solution(exercise, exercise.test, "")
+    _check_solution(exercise, exercise.hidden(), "hidden ")
+    failure = solution_failure(stub_code(exercise), exercise.test, label)
+    if not isinstance(failure, NotImplementedError):
+        raise exercise_error("uncalled", label=label)
+    failure = solution_failure(stub_code(exercise, EMPTY_BODY), exercise.test, label)
+    if failure is None:
+        raise exercise_error("idle", label=label)
+
+
+def _check_solution(exercise: Exercise, test: str, kind: str) -> None:
+    failure = solution_failure(exercise.solution, test, exercise.label)
+    if failure is not None:
+        error = f"{type(failure).__name__} {failure}"
+        raise exercise_error("test", label=exercise.label, kind=kind, error=error)
 
 
 def solution_failure(solution: str, test: str, label: str) -> Exception | None:
     """Run a solution and its test in names of their own; return what they raise."""
-    from notebooks.kit.hidden_tests import (
-        check,  # rendering pages needs no chapter's code
-    )
+    # Imported here: rendering pages needs no chapter's code.
+    from notebooks.kit.hidden_tests import check
 
     names = {"__name__": label, "check": check}
     try:
@@ -44,14 +43,20 @@ def solution_failure(solution: str, test: str, label: str) -> Exception | None:
 
 
 def stub_code(exercise: Exercise, body: str = STUB_BODY) -> str:
-    """Return what a student begins with: imports, signatures and docstrings of the solution."""
-    functions = [_emptied(node, body, exercise.title) for node in exercise.functions()]
-    parts = [import_code(ast.parse(exercise.solution).body), *functions]
-    return "\n\n\n".join(part for part in parts if part) + "\n"
+    """Return what a student begins with: imports, signatures and docstrings."""
+    parts = []
+    for node in exercise.functions():
+        parts.append(_function_with_body(node, body, exercise.title))
+    imports = import_code(ast.parse(exercise.solution).body)
+    if imports:
+        parts.insert(0, imports)
+    return "\n\n\n".join(parts) + "\n"
 
 
-def _emptied(node: ast.FunctionDef, body: str, title: str) -> str:
+def _function_with_body(node: ast.FunctionDef, body: str, title: str) -> str:
     """Return a function with its docstring, or the title, and another body."""
-    words = ast.get_docstring(node, clean=False) or f"{title.rstrip('.?!')}."
-    node.body = [ast.Expr(ast.Constant(words)), *ast.parse(body).body]
+    docstring = ast.get_docstring(node, clean=False)
+    if not docstring:
+        docstring = f"{title.rstrip('.?!')}."
+    node.body = [ast.Expr(ast.Constant(docstring)), *ast.parse(body).body]
     return ast.unparse(node)

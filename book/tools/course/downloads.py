@@ -1,4 +1,4 @@
-"""Write what students download: a notebook a week, and a zip of it with all that it needs."""
+"""Write what students download: a notebook a week, and a zip with all it needs."""
 
 import io
 import zipfile
@@ -13,40 +13,39 @@ from book.tools.course import assignments, weeks
 from book.tools.course.weeks import Week
 from helpers.runs import PROJECT_FOLDER
 
+# What exercises import.
 EXERCISE_PACKAGES = (
-    "datasets",
-    "metrics",
-    "prompts",
-    "published",
-    "stats",
-)  # that exercises import
+    "helpers/datasets",
+    "helpers/metrics",
+    "helpers/prompts",
+    "helpers/stats",
+    "notebooks/kit/published",
+)
+PACKAGE_FILES = (
+    "helpers/__init__.py",
+    "notebooks/__init__.py",
+    "notebooks/kit/__init__.py",
+)
 
-CHECKS_MODULE = "hidden_tests"
+CHECKS_FILE = "notebooks/kit/hidden_tests.py"
 GRADING_PROJECT_FILE = Path(__file__).with_name("grading.toml")
-WEEK_NOTEBOOKS_FOLDER = (
-    PROJECT_FOLDER / "notebooks" / "weeks"
-)  # those of the repository
+WEEK_NOTEBOOKS_FOLDER = PROJECT_FOLDER / "notebooks" / "weeks"  # of the repository
 EXERCISE_TABLES = sorted(WEEK_NOTEBOOKS_FOLDER.glob("*.csv"))  # that exercises read
 EXERCISES_FOLDER = "exercises"  # in the rendered book
 DOWNLOAD_SUFFIXES = {"zip": "zip", "notebook": "ipynb"}
-ZIP_TIMESTAMP = (
-    1980,
-    1,
-    1,
-    0,
-    0,
-    0,
-)  # of all files in a zip, so that the same files make the same bytes
+# Of all files in a zip, so that the same files make the same bytes.
+ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
 
 def write_week_notebooks(planned: list[Week], folder: Path) -> list[Path]:
     """Write the weeks' notebooks into a folder, and return them."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{week.name}.ipynb" for week in planned]
-    for path, week in zip(paths, planned):
-        path.write_text(
-            nbformat.writes(assignments.student_notebook(week)) + "\n", encoding="utf-8"
-        )
+    paths = []
+    for week in planned:
+        path = folder / f"{week.name}.ipynb"
+        text = nbformat.writes(assignments.student_notebook(week))
+        path.write_text(f"{text}\n", encoding="utf-8")
+        paths.append(path)
     return paths
 
 
@@ -59,70 +58,65 @@ def write_week_downloads(folder: Path, planned: list[Week] | None = None) -> Non
 def zip_notebook(notebook: Path) -> Path:
     """Put a notebook and what its exercises read and import into a zip beside it."""
     text = notebook.read_text(encoding="utf-8")
-    named = {file.name: file for file in EXERCISE_TABLES if file.name in text} | {
-        notebook.name: notebook
-    }
-    return _zip(
-        notebook.with_suffix(".zip"),
-        named | (_package() if "from helpers" in text else {}),
-    )
+    files = {file.name: file for file in EXERCISE_TABLES if file.name in text}
+    files[notebook.name] = notebook
+    if "from helpers" in text:
+        files |= _package_files()
+    return _write_zip(notebook.with_suffix(".zip"), files)
 
 
 def write_grading_package(file: Path) -> Path:
     """Write what the hidden tests import as a package for pip, which needs no torch."""
-    code = PROJECT_FOLDER / "notebooks"
-    beside = (
-        code / "__init__.py",
-        code / "kit" / "__init__.py",
-        code / "kit" / f"{CHECKS_MODULE}.py",
-    )
-    named = {str(path.relative_to(PROJECT_FOLDER)): path for path in beside}
-    return _zip(file, _package() | named | {"pyproject.toml": GRADING_PROJECT_FILE})
+    files = _package_files()
+    files[CHECKS_FILE] = PROJECT_FOLDER / CHECKS_FILE
+    files["pyproject.toml"] = GRADING_PROJECT_FILE
+    return _write_zip(file, files)
 
 
-def _package() -> dict[str, Path]:
-    package = PROJECT_FOLDER / "helpers"
-    needed = jobs.files_below(
-        package / "__init__.py", *(package / name for name in EXERCISE_PACKAGES)
-    )
-    return {str(path.relative_to(PROJECT_FOLDER)): path for path in needed}
+def _package_files() -> dict[str, Path]:
+    """Return what exercises import, by its name in the project."""
+    places = [PROJECT_FOLDER / name for name in (*PACKAGE_FILES, *EXERCISE_PACKAGES)]
+    files = jobs.files_below(*places)
+    return {str(path.relative_to(PROJECT_FOLDER)): path for path in files}
 
 
-def _zip(made: Path, named: Mapping[str, Path]) -> Path:
-    made.write_bytes(
-        zip_bytes({f"{made.stem}/{n}": path.read_bytes() for n, path in named.items()})
-    )
-    return made
+def _write_zip(file: Path, files: Mapping[str, Path]) -> Path:
+    """Write files by name into a zip, below a folder with the zip's name."""
+    contents = {}
+    for name, path in files.items():
+        contents[f"{file.stem}/{name}"] = path.read_bytes()
+    file.write_bytes(zip_bytes(contents))
+    return file
 
 
 def zip_bytes(contents: Mapping[str, bytes]) -> bytes:
     """Return a zip of files by name, the same bytes for the same files."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(contents):
             member = zipfile.ZipInfo(name, ZIP_TIMESTAMP)
-            member.compress_type, member.external_attr = (
-                zipfile.ZIP_DEFLATED,
-                0o644 << 16,
-            )
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16  # the file's rights
             archive.writestr(member, contents[name])
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def exercise_addresses(week: Week) -> dict[str, str]:
-    """Return where a week's exercises are: files of the rendered book, and of a repository."""
+    """Return where a week's exercises are, in the rendered book and a repository."""
+    addresses = {}
+    for kind, suffix in DOWNLOAD_SUFFIXES.items():
+        addresses[kind] = f"{EXERCISES_FOLDER}/{week.name}.{suffix}"
     settings = yaml.safe_load(render.BOOK_CONFIG.read_text(encoding="utf-8"))
-    repository, buttons = settings["repository"], settings["launch_buttons"]
-    here = {
-        kind: f"{EXERCISES_FOLDER}/{week.name}.{end}"
-        for kind, end in DOWNLOAD_SUFFIXES.items()
-    }
-    if not repository["url"]:
-        return here
-    owner = repository["url"].removeprefix("https://github.com/")
-    file = f"{WEEK_NOTEBOOKS_FOLDER.relative_to(PROJECT_FOLDER).as_posix()}/{week.name}.ipynb"
-    lab = f"v2/gh/{owner}/{repository['branch']}?urlpath=lab/tree/{file}"
-    return here | {
-        "Colab": f"{buttons['colab_url']}/github/{owner}/blob/{repository['branch']}/{file}",
-        "Binder": f"{buttons['binderhub_url']}/{lab}",
-    }
+    buttons = settings["launch_buttons"]
+    url = settings["repository"]["url"]
+    if not url:
+        return addresses
+    branch = settings["repository"]["branch"]
+    repository = url.removeprefix("https://github.com/")
+    folder = WEEK_NOTEBOOKS_FOLDER.relative_to(PROJECT_FOLDER).as_posix()
+    file = f"{folder}/{week.name}.ipynb"
+    colab = f"github/{repository}/blob/{branch}/{file}"
+    binder = f"v2/gh/{repository}/{branch}?urlpath=lab/tree/{file}"
+    addresses["Colab"] = f"{buttons['colab_url']}/{colab}"
+    addresses["Binder"] = f"{buttons['binderhub_url']}/{binder}"
+    return addresses

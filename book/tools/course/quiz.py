@@ -1,4 +1,4 @@
-"""Write a chapter's quiz as Markdown, with and without answers, and for learning platforms.
+"""Write a chapter's quiz as Markdown, with and without answers, and for platforms.
 
 In ``notebooks/quiz/<chapter>.yaml`` a multiple-choice item has `options`, each with its
 reason, the key first; a numerical one has a `value` in the numbers of one of its
@@ -41,7 +41,7 @@ class QuizItem:
     @property
     def letters(self) -> dict[str, str]:
         """Return the letter of each option."""
-        return dict(zip(self.options, "abcdefgh"))
+        return dict(zip(self.options, "abcdefgh", strict=False))  # of at most eight
 
     @property
     def low(self) -> str:
@@ -55,14 +55,13 @@ class QuizItem:
 
 
 def read_quiz_items(path: Path, seed: int | None = None) -> list[QuizItem]:
-    """Return the items of a chapter's quiz, with the numbers of the book or of a seed."""
-    return [
-        _item(seed=seed, **one)
-        for one in yaml.safe_load(path.read_text(encoding="utf-8"))
-    ]
+    """Return the items of a chapter's quiz, with numbers of the book or of a seed."""
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return [_quiz_item(seed=seed, **entry) for entry in entries]
 
 
-def _item(
+def _quiz_item(
+    *,
     id: str,
     ask: str,
     seed: int | None,
@@ -76,28 +75,36 @@ def _item(
     """Draw the order of an item's options, or its numbers."""
     random = np.random.default_rng([zlib.crc32(id.encode()), seed or 0])
     if options:
-        listed = [(str(text), reason) for text, reason in options.items()]
-        answer, why = listed[0]
-        shown = {listed[i][0]: listed[i][1] for i in random.permutation(len(listed))}
-        return QuizItem(id, ask, why, shown, answer, 0.0, reads)
-    drawn = draws[0] if seed is None else draws[int(random.integers(1, len(draws)))]
-    found = eval(str(value), {"__builtins__": {}} | FORMULA_FUNCTIONS | drawn)
-    return QuizItem(id, ask.format(**drawn), why, {}, f"{found:.6g}", tolerance, reads)
+        texts = [str(text) for text in options]
+        reasons = list(options.values())
+        shown_options = {}
+        for place in random.permutation(len(texts)):
+            shown_options[texts[place]] = reasons[place]
+        return QuizItem(id, ask, reasons[0], shown_options, texts[0], 0.0, reads)
+    numbers = draws[0]
+    if seed is not None:
+        numbers = draws[int(random.integers(1, len(draws)))]
+    answer = eval(str(value), {"__builtins__": {}} | FORMULA_FUNCTIONS | numbers)
+    return QuizItem(
+        id, ask.format(**numbers), why, {}, f"{answer:.6g}", tolerance, reads
+    )
 
 
 def quiz_files(path: Path, title: str, seed: int | None = None) -> dict[str, bytes]:
     """Return the files of a chapter's quiz, by name."""
-    items, name = read_quiz_items(path, seed), path.stem
-    pages = {f"{name}.md": False, f"{name}-answers.md": True}
-    made = {
-        file: quiz_markdown(items, title, told).encode() for file, told in pages.items()
+    items = read_quiz_items(path, seed)
+    name = path.stem
+    questions = quiz_markdown(items, title, answers=False)
+    answers = quiz_markdown(items, title, answers=True)
+    files = {
+        f"{name}.md": questions.encode(),
+        f"{name}-answers.md": answers.encode(),
+        f"{name}-moodle.xml": _template("moodle").quiz(items, title).encode(),
     }
-    made[f"{name}-moodle.xml"] = _template("moodle").quiz(items, title).encode()
     for version in ("qti12", "qti21"):
-        made[f"{name}-{version}.zip"] = downloads.zip_bytes(
-            qti_package_files(items, name, title, version)
-        )
-    return made
+        package = qti_package_files(items, name, title, version)
+        files[f"{name}-{version}.zip"] = downloads.zip_bytes(package)
+    return files
 
 
 def quiz_markdown(items: list[QuizItem], title: str, answers: bool) -> str:
@@ -106,32 +113,41 @@ def quiz_markdown(items: list[QuizItem], title: str, answers: bool) -> str:
     for number, item in enumerate(items, start=1):
         parts.append(f"**{number}.** {item.ask}")
         if item.options:
-            listed = [
-                f"- ({letter}) {text}" + (f" *{item.options[text]}*" if answers else "")
-                for text, letter in item.letters.items()
-            ]
-            parts.append("\n".join(listed))
+            parts.append(_options_markdown(item, answers))
         if answers:
             letter = f"({item.letters[item.answer]}) " if item.options else ""
             parts.append(f"*Answer:* {letter}{item.answer}. {item.why}")
     return "\n\n".join(parts) + "\n"
 
 
+def _options_markdown(item: QuizItem, answers: bool) -> str:
+    """Return the options of an item as a list, with their reasons if answers show."""
+    lines = []
+    for text, letter in item.letters.items():
+        line = f"- ({letter}) {text}"
+        if answers:
+            line += f" *{item.options[text]}*"
+        lines.append(line)
+    return "\n".join(lines)
+
+
 def qti_package_files(
     items: list[QuizItem], name: str, title: str, version: str
 ) -> dict[str, bytes]:
-    """Return the files of a package: of QTI 1.2 (Canvas, ILIAS) or of 2.1 (OpenOlat, TAO)."""
+    """Return the files of a package of QTI.
+
+    Version 1.2 is for Canvas and ILIAS, 2.1 for OpenOlat and TAO.
+    """
     xml = _template(version)
+    texts = {}
     if version == "qti12":
-        made = {f"{name}.xml": xml.test(items, name, title)}
+        texts[f"{name}.xml"] = xml.test(items, name, title)
     else:
-        made = {
-            f"{item.id}.xml": xml.question(item, n)
-            for n, item in enumerate(items, start=1)
-        }
-        made["test.xml"] = xml.test(items, name, title)
-    made["imsmanifest.xml"] = xml.manifest(items, name)
-    return {file: f"{text}\n".encode() for file, text in made.items()}
+        for number, item in enumerate(items, start=1):
+            texts[f"{item.id}.xml"] = xml.question(item, number)
+        texts["test.xml"] = xml.test(items, name, title)
+    texts["imsmanifest.xml"] = xml.manifest(items, name)
+    return {file: f"{text}\n".encode() for file, text in texts.items()}
 
 
 def _template(name: str) -> jinja2.environment.TemplateModule:

@@ -1,4 +1,4 @@
-"""Make slides of the chapters: an outline each, filled in from the chapter as it was run.
+"""Make slides of the chapters: outlines, filled in from the chapters as they were run.
 
 An outline is ``notebooks/slides/<chapter>.md``: slides in Markdown, parted by lines of
 three hyphens; what follows a line such as ``Note: 5 minutes`` (or ``..., optional``) is
@@ -11,7 +11,8 @@ place of what the run found:
 - ``{equation} label ...``: equations of the chapter
 - ``{exercise} ex-name``: an exercise; its solution goes into the notes
 - ``{quiz} id``: an item of the chapter's quiz; the answer goes into the notes
-- ``{source} words``: where what the slide reports is printed, or that its numbers are made up
+- ``{source} words``: where what the slide reports is printed, or that its numbers are
+  made up
 
 What a run does not have is left out, and so is a slide that has nothing else to show.
 """
@@ -21,7 +22,7 @@ import html
 import re
 import shutil
 import struct
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -51,7 +52,6 @@ DIRECTIVE_LINE = re.compile(r"\{(\w+)\} *(.*)")
 REFERENCE_ROLE = re.compile(
     r"\s*(?:\(\{(?:doc|ref|numref|eq)\}`[^`<]+`\)|\{cite:\w+\}`[^`]+`)"
 )
-SLIDE_DIRECTIVES = ("finding", "figure", "equation", "exercise", "quiz", "source")
 EQUATION_DIRECTIVE = re.compile(
     r"```\{math\}\s*:label: (\S+)\s+(.*?)```", flags=re.DOTALL
 )
@@ -59,7 +59,7 @@ EQUATION_DIRECTIVE = re.compile(
 
 @dataclass
 class Slide:
-    """A slide as HTML: its heading, what it says and shows, and what the speaker says."""
+    """A slide as HTML: its heading, what it says and shows, and the speaker's notes."""
 
     heading: str = ""
     words: list[str] = field(default_factory=list)
@@ -75,8 +75,10 @@ class ExecutedChapter:
     def __init__(
         self, name: str, notebook: NotebookNode, run: Path, answers: bool = True
     ) -> None:
-        """Take an executed notebook, and the folder that has its findings and its manifest."""
-        self.name, self.run, self.answers = name, run, answers
+        """Take an executed notebook, and the folder of its findings and manifest."""
+        self.name = name
+        self.run = run
+        self.answers = answers
         self.cells = notebook.cells
         self.markdown = [
             cell.source for cell in notebook.cells if cell.cell_type == "markdown"
@@ -99,122 +101,159 @@ class ExecutedChapter:
         return self.plain(first.removeprefix("**The question.** "))
 
     def plain(self, markdown: str) -> str:
-        """Return Markdown of the chapter without citations and links to its other parts."""
+        """Return Markdown of the chapter without citations and links to other parts."""
         return exercises.plain_markdown(REFERENCE_ROLE.sub("", markdown), self.name)
 
     @cached_property
     def made(self) -> dict[str, str]:
         """Return where the chapter's numbers come from, by heading."""
         manifest = runs.load_manifest(self.run)
-        model, data = manifest.get("model") or {}, manifest.get("dataset") or {}
-        weights = model.get("weights_sha") or ""
-        revision = model.get("revision") or (
-            f"weights {weights[:12]}" if weights else ""
-        )
-        version = f" (version {data['version']})" if data.get("version") else ""
-        versions = (f"{name} {number}" for name, number in manifest["versions"].items())
+        versions = [f"{name} {text}" for name, text in manifest["versions"].items()]
+        models_read = {run["model"] for run in manifest.get("read", ())}
         about = {
-            "Model": ", ".join(filter(None, (model.get("name"), revision))),
-            "Runs read": ", ".join(
-                sorted({run["model"] for run in manifest.get("read", ())})
-            ),
-            "Data": data.get("title", "") + version,
+            "Model": _model_and_revision(manifest.get("model") or {}),
+            "Runs read": ", ".join(sorted(models_read)),
+            "Data": _title_and_version(manifest.get("dataset") or {}),
             "Seed": str(manifest["seed"]),
             "Run": f"{manifest['finished'][:10]}, {manifest['device']}",
             "Versions": ", ".join(versions),
         }
         return {heading: words for heading, words in about.items() if words}
 
-    def finding(self, words: str, slide: Slide) -> Iterator[str]:
-        """Yield findings, which name their claims."""
-        for claim in filter(self.found.get, words.split()):
-            one = self.found[claim]
-            kind = f'class="finding {one.decision} mathjax_ignore" data-claim="{claim}"'
-            yield f"<p {kind}>{html.escape(one.sentence)}</p>"
+    def add_finding(self, words: str, slide: Slide) -> None:
+        """Add findings, which name their claims, to a slide."""
+        for claim in words.split():
+            if claim in self.found:
+                finding = self.found[claim]
+                classes = f"finding {finding.decision} mathjax_ignore"
+                slide.words.append(
+                    f'<p class="{classes}" data-claim="{claim}">'
+                    f"{html.escape(finding.sentence)}</p>"
+                )
 
-    def figure(self, words: str, slide: Slide) -> Iterator[str]:
-        """Put a figure on a slide, with a caption of one line."""
+    def add_figure(self, words: str, slide: Slide) -> None:
+        """Add a figure with a caption of one line to a slide."""
         name, _, caption = words.partition(" | ")
         for cell in self.cells:
             about = cell.metadata.get("mystnb", {})
-            named = about.get("figure", {}).get("name") == name
-            shown = [
-                out.get("data", {}).get("image/png") for out in cell.get("outputs", ())
-            ]
-            if named and any(shown):
-                image = "".join(next(filter(None, shown)).split())
-                width, height = struct.unpack(
-                    ">II", base64.b64decode(image[:32])[16:24]
-                )
+            image = _first_image(cell)
+            if about.get("figure", {}).get("name") == name and image:
+                width, height = _png_size(image)
                 slide.wide = width > WIDE_FIGURE_RATIO * height
                 alt = html.escape(about.get("image", {}).get("alt", ""))
                 slide.figures.append(
                     f'<figure><img alt="{alt}" src="data:image/png;base64,{image}">'
                     f"<figcaption>{_html(caption)}</figcaption></figure>"
                 )
-        return iter(())
 
-    def equation(self, words: str, slide: Slide) -> Iterator[str]:
-        """Yield equations, for MathJax to set."""
-        labelled = {
-            label: text
-            for part in self.markdown
-            for label, text in EQUATION_DIRECTIVE.findall(part)
-        }
-        for label in filter(labelled.get, words.split()):
-            yield f'<p class="equation">{_math(labelled[label].strip(), DISPLAY_MATH_OPTIONS)}</p>'
+    def add_equation(self, words: str, slide: Slide) -> None:
+        """Add equations, which MathJax sets, to a slide."""
+        equations = {}
+        for part in self.markdown:
+            for label, text in EQUATION_DIRECTIVE.findall(part):
+                equations[label] = text
+        for label in words.split():
+            if equations.get(label):
+                formula = _math(equations[label].strip(), DISPLAY_MATH_OPTIONS)
+                slide.words.append(f'<p class="equation">{formula}</p>')
 
-    def exercise(self, words: str, slide: Slide) -> Iterator[str]:
-        """Yield an exercise."""
-        for one in exercises.read_exercises(TEMPLATES / f"{self.name}.ipynb"):
-            if one.label == words:
+    def add_exercise(self, words: str, slide: Slide) -> None:
+        """Add an exercise to a slide, with its solution to the notes."""
+        for exercise in exercises.read_exercises(TEMPLATES / f"{self.name}.ipynb"):
+            if exercise.label == words:
                 if self.answers:
-                    slide.notes.append(_html(self.plain(one.notes)))
-                yield _html(self.plain(one.text))
+                    slide.notes.append(_html(self.plain(exercise.notes)))
+                slide.words.append(_html(self.plain(exercise.text)))
 
-    def quiz(self, words: str, slide: Slide) -> Iterator[str]:
-        """Yield a question for the room."""
+    def add_quiz(self, words: str, slide: Slide) -> None:
+        """Add a question for the room to a slide, with its answer to the notes."""
         for item in quiz.read_quiz_items(TEMPLATES / "quiz" / f"{self.name}.yaml"):
             if item.id == words:
                 if self.answers:
                     slide.notes.append(_html(f"**Answer:** {item.answer}. {item.why}"))
-                options = "".join(
-                    f"<li>{html.escape(text)}</li>" for text in item.options
-                )
-                yield f"<p>{html.escape(item.ask)}</p>"
-                yield f'<ol class="options">{options}</ol>' if options else ""
+                slide.words.append(f"<p>{html.escape(item.ask)}</p>")
+                options = [f"<li>{html.escape(text)}</li>" for text in item.options]
+                options_list = f'<ol class="options">{"".join(options)}</ol>'
+                slide.words.append(options_list if options else "")
 
-    def source(self, words: str, slide: Slide) -> Iterator[str]:
-        """Yield where a slide's numbers are printed."""
-        yield f'<p class="source">{html.escape(words)}</p>'
+    def add_source(self, words: str, slide: Slide) -> None:
+        """Add where a slide's numbers are printed."""
+        slide.words.append(f'<p class="source">{html.escape(words)}</p>')
+
+
+# What outlines ask of a chapter.
+SLIDE_DIRECTIVES = {
+    "finding": ExecutedChapter.add_finding,
+    "figure": ExecutedChapter.add_figure,
+    "equation": ExecutedChapter.add_equation,
+    "exercise": ExecutedChapter.add_exercise,
+    "quiz": ExecutedChapter.add_quiz,
+    "source": ExecutedChapter.add_source,
+}
+
+
+def _model_and_revision(model: Mapping[str, Any]) -> str:
+    """Return a model's name with its revision, or else a hash of its weights."""
+    parts = []
+    if model.get("name"):
+        parts.append(model["name"])
+    if model.get("revision"):
+        parts.append(model["revision"])
+    elif model.get("weights_sha"):
+        parts.append(f"weights {model['weights_sha'][:12]}")
+    return ", ".join(parts)
+
+
+def _title_and_version(data: Mapping[str, Any]) -> str:
+    """Return a data set's title, with its version if it has one."""
+    title = data.get("title", "")
+    if data.get("version"):
+        title += f" (version {data['version']})"
+    return title
+
+
+def _first_image(cell: NotebookNode) -> str:
+    """Return the first PNG that a cell shows, as base64; "" if there is none."""
+    for output in cell.get("outputs", ()):
+        image = output.get("data", {}).get("image/png")
+        if image:
+            return "".join(image.split())
+    return ""
+
+
+def _png_size(image: str) -> tuple[int, int]:
+    """Return width and height, in pixels, of a PNG in base64."""
+    head = base64.b64decode(image[:32])
+    width, height = struct.unpack(">II", head[16:24])
+    return width, height
 
 
 def deck_html(outline: str, chapter: ExecutedChapter, assets: str = "..") -> str:
-    """Return the deck of a chapter as a page; `assets` is where the folders it needs are."""
-    slides = [_slide(part, chapter) for part in _parts(outline)]
+    """Return a chapter's deck as a page; `assets` is where folders it needs are."""
+    slides = [_filled_slide(part, chapter) for part in _outline_parts(outline)]
     return _page(slides, chapter, chapter.title, _html(chapter.question), assets)
 
 
 def lecture_html(chapters: dict[str, ExecutedChapter], assets: str = "..") -> str:
     """Return the deck that takes slides of several chapters."""
     slides = []
-    listed = yaml.safe_load(
-        (OUTLINES_FOLDER / "lecture.yaml").read_text(encoding="utf-8")
-    )
-    for name, heading in (pair for one in listed for pair in one.items()):
-        text = (
-            (OUTLINES_FOLDER / f"{name}.md").read_text(encoding="utf-8")
-            if name in chapters
-            else ""
-        )
-        parts = [
-            part for part in _parts(text) if part.strip().startswith(f"## {heading}\n")
-        ]
-        slides += [_slide(part, chapters[name]) for part in parts]
-    return _page(slides, list(chapters.values())[-1], LECTURE_TITLE, "", assets)
+    lecture = (OUTLINES_FOLDER / "lecture.yaml").read_text(encoding="utf-8")
+    for entry in yaml.safe_load(lecture):
+        for name, heading in entry.items():
+            if name in chapters:
+                for part in _outline_parts(_read_outline(name)):
+                    if part.strip().startswith(f"## {heading}\n"):
+                        slides.append(_filled_slide(part, chapters[name]))
+    last_chapter = list(chapters.values())[-1]
+    return _page(slides, last_chapter, LECTURE_TITLE, "", assets)
 
 
-def _parts(outline: str) -> list[str]:
+def _read_outline(name: str) -> str:
+    return (OUTLINES_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _outline_parts(outline: str) -> list[str]:
+    """Return the slides of an outline, each as text."""
     return re.split(r"^---$", outline, flags=re.MULTILINE)
 
 
@@ -226,7 +265,8 @@ def _page(
     assets: str,
 ) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(SLIDES_TEMPLATE.read_text(encoding="utf-8")).render(
+    template = environment.from_string(SLIDES_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(
         assets=assets,
         chapter=chapter,
         title=title,
@@ -238,35 +278,35 @@ def _page(
 
 
 def chapters_with_slides(answers: bool = True) -> dict[str, ExecutedChapter]:
-    """Return the chapters that were placed in the book and have an outline, in its order."""
-    found, book = {}, render.BOOK_FOLDER / "chapters"
+    """Return the chapters in the book that have an outline, in its order."""
+    folder = render.BOOK_FOLDER / "chapters"
+    chapters = {}
     for name in render.chapter_names():
-        if (OUTLINES_FOLDER / f"{name}.md").is_file() and findings.load_findings(
-            book / name
-        ):
-            notebook = nbformat.read(book / f"{name}.ipynb", as_version=4)
-            found[name] = ExecutedChapter(name, notebook, book / name, answers)
-    return found
+        outlined = (OUTLINES_FOLDER / f"{name}.md").is_file()
+        if outlined and findings.load_findings(folder / name):
+            notebook = nbformat.read(folder / f"{name}.ipynb", as_version=4)
+            chapters[name] = ExecutedChapter(name, notebook, folder / name, answers)
+    return chapters
 
 
 def write_decks(folder: Path, assets: str, answers: bool) -> list[Path]:
-    """Write the decks of the chapters that were placed in the book; return their files."""
+    """Write the decks of the chapters in the book; return their files."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
-    made, chapters = {}, chapters_with_slides(answers)
+    decks = {}
+    chapters = chapters_with_slides(answers)
     for name, chapter in chapters.items():
-        outline = (OUTLINES_FOLDER / f"{name}.md").read_text(encoding="utf-8")
-        made[folder / f"{name}.html"] = deck_html(outline, chapter, assets)
+        decks[folder / f"{name}.html"] = deck_html(_read_outline(name), chapter, assets)
     if chapters:
-        made[folder / "lecture.html"] = lecture_html(chapters, assets)
-    for file, page in made.items():
+        decks[folder / "lecture.html"] = lecture_html(chapters, assets)
+    for file, page in decks.items():
         file.write_text(page, encoding="utf-8")
-    return list(made)
+    return list(decks)
 
 
 def make_slides(folder: Path) -> str:
-    """Write the decks as HTML, with all that they need beside them, and as PDF; say so."""
+    """Write the decks as HTML, with all that they need, and as PDF; say so."""
     decks = write_decks(folder, ".", answers=True)
     if not decks:
         return "No slides: the book holds no chapters yet, so run make book first."
@@ -282,36 +322,45 @@ def make_slides(folder: Path) -> str:
     return f"{folder}: {len(decks)} decks, as HTML and as PDF."
 
 
-def _slide(text: str, chapter: ExecutedChapter) -> Slide:
-    """Fill in one slide of an outline."""
-    timed = SPEAKER_NOTE_LINE.search(text)
-    body, notes = (text[: timed.start()], text[timed.end() :]) if timed else (text, "")
-    slide, waiting = Slide(optional=bool(timed and timed[2])), []
-    for line in [*body.strip().split("\n"), ""]:
-        asked = DIRECTIVE_LINE.fullmatch(line.strip())
+def _filled_slide(text: str, chapter: ExecutedChapter) -> Slide:
+    """Return one slide of an outline, filled in from a chapter."""
+    slide = Slide()
+    body = text
+    notes = ""
+    note_line = SPEAKER_NOTE_LINE.search(text)
+    if note_line:
+        body = text[: note_line.start()]
+        notes = text[note_line.end() :]
+        slide.optional = bool(note_line[2])
+    paragraph: list[str] = []
+    for line in body.strip().split("\n"):
+        directive = DIRECTIVE_LINE.fullmatch(line.strip())
         if line.startswith("## "):
             slide.heading = _html(line[3:]).removeprefix("<p>").removesuffix("</p>\n")
-        elif asked:
-            if asked[1] not in SLIDE_DIRECTIVES:
+        elif directive:
+            name, words = directive.groups()
+            if name not in SLIDE_DIRECTIVES:
                 raise UserError(
-                    f"The slides of {chapter.name} ask for {{{asked[1]}}}: take one of "
+                    f"The slides of {chapter.name} ask for {{{name}}}: take one of "
                     f"{', '.join(SLIDE_DIRECTIVES)}."
                 )
-            slide.words += _rendered(waiting)
-            slide.words += getattr(chapter, asked[1])(asked[2], slide)
-            waiting = []
+            _add_markdown(paragraph, slide)
+            paragraph = []
+            SLIDE_DIRECTIVES[name](chapter, words, slide)
         else:
-            waiting.append(line)
-    slide.words += _rendered(waiting)
+            paragraph.append(line)
+    _add_markdown(paragraph, slide)
     slide.notes.insert(0, _html(notes.strip()))
-    if timed:
-        slide.notes.insert(0, f"<p>{timed[0].removeprefix('Note: ')}</p>")
+    if note_line:
+        slide.notes.insert(0, f"<p>{note_line[0].removeprefix('Note: ')}</p>")
     return slide
 
 
-def _rendered(lines: list[str]) -> list[str]:
+def _add_markdown(lines: list[str], slide: Slide) -> None:
+    """Add lines of Markdown to a slide, if they say something."""
     text = "\n".join(lines).strip()
-    return [_html(text)] if text else []
+    if text:
+        slide.words.append(_html(text))
 
 
 def _html(markdown: str) -> str:

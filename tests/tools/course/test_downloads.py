@@ -42,7 +42,7 @@ def test_a_download_has_tasks_and_tests_but_no_solution(made, week):
             assert exercise.draw not in text
             assert checks.stub_code(exercise).rstrip() in text
             assert exercise.solution.strip().splitlines()[-1] not in text
-    assert "compare(" not in text
+    assert "check_against_solutions" not in text
     assert "SOLUTION" not in text
 
 

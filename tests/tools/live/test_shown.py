@@ -233,7 +233,7 @@ def test_prompts_are_those_that_the_model_reads(readings):
 
 def test_readings_are_escaped_and_linked(root, monkeypatch):
     monkeypatch.syspath_prepend(str(root / "book" / "_ext"))
-    text = importlib.import_module("facts_shown").reading(
+    text = importlib.import_module("fact_directives").study_reading_html(
         "monitor", ["<i>"], "a & b", None
     )
     assert "<code>&lt;i&gt;</code>" in text
