@@ -66,8 +66,11 @@ def _draw_ranks(seed: int, fact: str, n_wrong: int) -> tuple[int, ...]:
 def _places_of_ranks(ranks: Sequence[int], true_places: Sequence[int]) -> list[int]:
     """Turn ranks among the wrong objects into places among all objects."""
     places = list(ranks)
-    for true_place in true_places:  # in ascending order
-        places = [place + (place >= true_place) for place in places]
+    # In ascending order: a place moves up by one for each true object before it.
+    for true_place in true_places:
+        for index, place in enumerate(places):
+            if place >= true_place:
+                places[index] += 1
     return places
 
 

@@ -129,15 +129,15 @@ def relation_table(name: str | Path) -> pd.DataFrame:
     if name == "atlas":
         return pd.read_csv(DATA_FOLDER / "atlas_relations.csv", keep_default_na=False)
     facts = _read(name).facts
-    of_fktc = fktc.cloze_templates().set_index("relation")
+    fktc_relations = fktc.cloze_templates().set_index("relation")
     groups = facts.groupby("relation", sort=False)
     counts = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique"))
     table = counts.reset_index()
     relations = table["relation"]
-    label_of = of_fktc["label"]
+    label_of = fktc_relations["label"]
     if "label" in facts:
         label_of = groups["label"].first()
-    type_of = of_fktc["object_type"]
+    type_of = fktc_relations["object_type"]
     labels = [label_of.get(name, name) for name in relations]
     types = [type_of.get(name, "") for name in relations]
     table.insert(1, "label", labels)

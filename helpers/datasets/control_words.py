@@ -81,11 +81,11 @@ def _unrelated_objects(
     for relation in relations:
         kind = types[relation]
         words: set[str] = set()
-        for other in objects:
-            if kind and types[other] == kind:
+        for other_relation in objects:
+            if kind and types[other_relation] == kind:
                 continue
-            if answers[other].isdisjoint(answers[relation]):
-                words |= objects[other]
+            if answers[other_relation].isdisjoint(answers[relation]):
+                words |= objects[other_relation]
         unrelated[relation] = sorted(words)
     return unrelated
 

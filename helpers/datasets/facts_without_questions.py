@@ -127,14 +127,15 @@ def _birth_facts(tables: list[Path], path: Path) -> pd.DataFrame:
     if "gender" in table:
         is_usable &= table["gender"] != "org"
     people = people[is_usable].drop_duplicates("subject")
+    people = people.reset_index(drop=True)
     if people.empty:
         raise UserError(f"No row of {path} has a person with a year of birth.")
     return pd.DataFrame(
         {
             "fact": [f"P569-{number:04d}" for number in range(len(people))],
             "relation": "P569",
-            "subject": people["subject"].to_numpy(),
-            "object": people["object"].to_numpy(),
+            "subject": people["subject"],
+            "object": people["object"],
             "distractors": [[] for _ in range(len(people))],
             "label": "year of birth",
         }

@@ -197,8 +197,8 @@ def _demonstrated_facts(
         return pool
     true_facts = facts[facts["false_object"] == ""]
     shuffled = true_facts.sample(frac=1, random_state=seed)
-    of_all = shuffled.head(POOL_SIZE).assign(relation="")
-    return pd.concat([pool, of_all])
+    general_facts = shuffled.head(POOL_SIZE).assign(relation="")
+    return pd.concat([pool, general_facts])
 
 
 def _items(facts: pd.DataFrame, n_options: int, seed: int) -> pd.DataFrame:
