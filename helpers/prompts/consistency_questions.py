@@ -75,8 +75,8 @@ def consistency_probes(
         text = response.text.strip()
         random = _generator(seed, response.item, text, 2)
         for number in range(k):
-            drawn = random.choice(len(response.distractors), n_wrong, replace=False)
-            wrong = [response.distractors[place] for place in drawn]
+            places = random.choice(len(response.distractors), n_wrong, replace=False)
+            wrong = [response.distractors[place] for place in places]
             options = [text, *wrong, UNSURE_ANSWER]
             order = random.permutation(n_options)
             shown = [options[place] for place in order]

@@ -394,11 +394,11 @@ def _templates_by_relation(
 
 def _open_template(template: str, kind: str) -> str:
     """Return a frame's template, of a cloze sentence the part before its object."""
-    asked = template
+    open_part = template
     if kind == "wp":
-        asked = template.partition("[Y]")[0].rstrip()
+        open_part = template.partition("[Y]")[0].rstrip()
     missing = ""
-    if "[X]" not in asked:
+    if "[X]" not in open_part:
         missing = "[X]"
     elif kind != "qa" and "[Y]" not in template:
         missing = "[Y]"
@@ -407,4 +407,4 @@ def _open_template(template: str, kind: str) -> str:
             f'The frame "{template}" lacks {missing}; '
             "a cloze frame needs [X] before [Y], a question [X], a statement both."
         )
-    return asked
+    return open_part

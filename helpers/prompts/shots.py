@@ -30,18 +30,18 @@ def shot_prompts(
     check_prompt_settings([setting])
     if not len(questions):
         raise UserError("There are no questions to ask; give at least one.")
-    asked = list(questions["question"])
+    texts = list(questions["question"])
     n_seen, n_unseen = PROMPT_SETTINGS[setting]
-    prompts = [INSTRUCTION] * len(asked)
+    prompts = [INSTRUCTION] * len(texts)
     if n_seen:
         answers = _first_answers(seen_shots)
-        shots = _nearest_shots(asked, seen_shots, answers, n_seen, retriever)
+        shots = _nearest_shots(texts, seen_shots, answers, n_seen, retriever)
         prompts = _joined(prompts, shots)
     if n_unseen:
         answers = [UNSURE_ANSWER] * len(unseen_shots)
-        shots = _nearest_shots(asked, unseen_shots, answers, n_unseen, retriever)
+        shots = _nearest_shots(texts, unseen_shots, answers, n_unseen, retriever)
         prompts = _joined(prompts, shots)
-    prompts = _joined(prompts, [shot_text(question) for question in asked])
+    prompts = _joined(prompts, [shot_text(question) for question in texts])
     return questions.assign(variant=setting, setting=setting, prompt=prompts)
 
 
@@ -61,7 +61,7 @@ def _first_answers(shots: pd.DataFrame) -> list[str]:
 
 
 def _nearest_shots(
-    asked: Sequence[str],
+    questions: Sequence[str],
     shots: pd.DataFrame,
     answers: Sequence[str],
     n: int,
@@ -69,7 +69,7 @@ def _nearest_shots(
 ) -> list[str]:
     """Return for each question the text of its `n` nearest shots with their answers."""
     repository = list(shots["question"])
-    nearest = indices_of_nearest_texts(asked, repository, n, retriever)
+    nearest = indices_of_nearest_texts(questions, repository, n, retriever)
     pairs = zip(repository, answers, strict=True)
     texts = [shot_text(question, answer) for question, answer in pairs]
     blocks = []
@@ -90,7 +90,7 @@ def check_prompt_settings(settings: Sequence[str]) -> list[str]:
 
 
 def indices_of_nearest_texts(
-    asked: Sequence[str],
+    questions: Sequence[str],
     repository: Sequence[str],
     n: int,
     retriever: str = DEFAULT_RETRIEVER,
@@ -99,7 +99,7 @@ def indices_of_nearest_texts(
 
     Returns
     -------
-    ndarray of shape (n_asked, n)
+    ndarray of shape (n_questions, n)
         Places in the repository, the nearest first.
     """
     n_different = len(set(repository))
@@ -109,25 +109,29 @@ def indices_of_nearest_texts(
             f"{n} beside the one asked; give more, or ask without shots."
         )
     if retriever == DEFAULT_RETRIEVER:
-        similarity = _tf_idf_similarity(asked, repository)
+        similarity = _tf_idf_similarity(questions, repository)
     else:
-        similarity = _embedding_similarity(asked, repository, retriever)
-    same = np.array([[question == text for text in repository] for question in asked])
+        similarity = _embedding_similarity(questions, repository, retriever)
+    same = np.array(
+        [[question == text for text in repository] for question in questions]
+    )
     distance = np.where(same, 2.0, -similarity)  # beyond all others
     return np.argsort(distance, axis=1, kind="stable")[:, :n]
 
 
-def _tf_idf_similarity(asked: Sequence[str], repository: Sequence[str]) -> np.ndarray:
-    """Return the cosine of each question with each text, shape (n_asked, n_texts)."""
+def _tf_idf_similarity(
+    questions: Sequence[str], repository: Sequence[str]
+) -> np.ndarray:
+    """Return the cosine of each question (rows) with each text (columns)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectors = TfidfVectorizer().fit(repository)
-    cosine = vectors.transform(asked) @ vectors.transform(repository).T
+    cosine = vectors.transform(questions) @ vectors.transform(repository).T
     return np.asarray(cosine.toarray())
 
 
 def _embedding_similarity(
-    asked: Sequence[str], repository: Sequence[str], name: str
+    questions: Sequence[str], repository: Sequence[str], name: str
 ) -> np.ndarray:
     """Return the same cosines, of embeddings by a sentence-transformers model."""
     try:
@@ -145,5 +149,5 @@ def _embedding_similarity(
             name, trust_remote_code=False, model_kwargs={"use_safetensors": True}
         )
     encode = partial(model.encode, normalize_embeddings=True, show_progress_bar=False)
-    cosine = encode(list(asked)) @ encode(list(repository)).T
+    cosine = encode(list(questions)) @ encode(list(repository)).T
     return np.asarray(cosine, dtype=float)

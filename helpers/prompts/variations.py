@@ -254,6 +254,7 @@ def _probe_rows(
             order = variation.order or list(range(len(item["options"])))
             shown = [item["options"][place] for place in order]
             question = style.ask(variation.question, shown)
+            prompt = style.head + variation.before + question
             scored = prompt_texts.option_continuations(style, shown)
             for option, text in enumerate(item["options"]):
                 row = {
@@ -263,7 +264,7 @@ def _probe_rows(
                     "variant": f"{kind}{number}",
                     "kind": kind,
                     "variation": number,
-                    "prompt": style.head + variation.before + question,
+                    "prompt": prompt,
                     "option": option,
                     "continuation": scored[order.index(option)],
                     "correct": option == item["answer"],
@@ -370,11 +371,11 @@ def _all_fit(probes: pd.DataFrame, count: CountTokens, limit: int) -> bool:
     return all(count(text) <= limit for text in long)
 
 
-def _check_number(available: int, wanted: int, what: str) -> None:
+def _check_number(available: int, needed: int, what: str) -> None:
     """Refuse to take more than there are."""
-    if available < wanted:
+    if available < needed:
         raise UserError(
-            f"There are {available} {what}, and {wanted} are asked for: ask for fewer."
+            f"There are {available} {what}, and {needed} are asked for: ask for fewer."
         )
 
 

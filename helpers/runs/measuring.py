@@ -188,15 +188,15 @@ def _model_in_format(
     study: studies.Study, lm: LanguageModel, settings: Mapping[str, Any], cache: Path
 ) -> LanguageModel:
     """Return the model with the prompt format that is wanted, or that suits it best."""
-    wanted = settings["prompt_format"]
+    prompt_format = settings["prompt_format"]
     if not member(study, "WRAPPED"):
-        return format_choice.model_with_bare_or_chat_format(lm, wanted)
+        return format_choice.model_with_bare_or_chat_format(lm, prompt_format)
     dataset = settings["dataset"]
     seed = settings["seed"]
     facts = datasets.load(dataset, n=settings["n_facts"] or None, seed=seed)
     choice = format_choice.choose_prompt_format(
         lm,
-        wanted,
+        prompt_format,
         dataset,
         facts,
         seed,

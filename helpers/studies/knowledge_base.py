@@ -180,7 +180,7 @@ def ask_responses_again(
     )
     if written is not None:
         pairs = zip(written, distractors, strict=True)
-        distractors = [[*own, *drawn][:MOST_DISTRACTORS] for own, drawn in pairs]
+        distractors = [[*own, *others][:MOST_DISTRACTORS] for own, others in pairs]
     replies = replies.assign(distractors=distractors)
     probes = consistency_questions.consistency_probes(
         replies, n_choices, n_options, choose_by, seed

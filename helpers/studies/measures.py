@@ -428,8 +428,11 @@ def settings_for_function(
 def _keyword_defaults(function: Callable) -> dict[str, Any]:
     """Return the keyword-only arguments of a function with their defaults."""
     parameters = inspect.signature(function).parameters.values()
-    keywords = [each for each in parameters if each.kind is each.KEYWORD_ONLY]
-    return {keyword.name: keyword.default for keyword in keywords}
+    defaults = {}
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            defaults[parameter.name] = parameter.default
+    return defaults
 
 
 def check_firm(firm: float) -> float:
