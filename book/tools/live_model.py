@@ -244,12 +244,12 @@ def draw_probability_bars(table: pd.DataFrame) -> Any:
     return ax
 
 
-def fact_form_html(found: Mapping[str, Any]) -> str:
+def fact_form_html(answer: Mapping[str, Any]) -> str:
     """Return a form of radio buttons, one a state (at most four), and moving bars."""
     buttons = []
     prompts = []
     answers = []
-    for number, state in enumerate(found["states"]):
+    for number, state in enumerate(answer["states"]):
         checked = " checked" if number == 0 else ""
         buttons.append(
             f'<input type="radio" name="front-fact" id="front-{number}"{checked}>'
@@ -258,7 +258,7 @@ def fact_form_html(found: Mapping[str, Any]) -> str:
         prompts.append(f"<q>{html.escape(state['prompt'])}</q>")
         name, share = state["best"]
         answers.append(f"{html.escape(name)}, {percent_text(share)}")
-    rows = [_bars_row(name, **about) for name, about in found["objects"].items()]
+    rows = [_bars_row(name, **about) for name, about in answer["objects"].items()]
     return (
         f'<form class="front-fact"><fieldset><legend>Ask {LIVE_MODEL}, a small model '
         f"trained for this book</legend>"
@@ -266,7 +266,7 @@ def fact_form_html(found: Mapping[str, Any]) -> str:
         f'<div role="status"><p>It reads {_spans_by_state(prompts)}</p>'
         f"<table><caption>and expects: {_spans_by_state(answers)}</caption>"
         f"{''.join(rows)}</table></div>"
-        f'<p class="front-note">{html.escape(found["truth"])}</p></form>'
+        f'<p class="front-note">{html.escape(answer["truth"])}</p></form>'
     )
 
 

@@ -16,13 +16,13 @@ from helpers import UserError
 BUNDLED_ATLAS_MODELS = ("atlas-xs", "atlas-s", "atlas-m", "atlas-m-chat")
 
 
-def variable_words(name: str, given: Mapping[str, str]) -> list[str]:
+def variable_words(name: str, variables: Mapping[str, str]) -> list[str]:
     """Return the words of a variable that is a list; an option is refused."""
     try:
-        words = shlex.split(given.get(name, ""))
+        words = shlex.split(variables.get(name, ""))
     except ValueError as error:
         raise UserError(
-            f"{name}={given[name]} has an open quote or escape: close it."
+            f"{name}={variables[name]} has an open quote or escape: close it."
         ) from error
     if name == "ARGS":
         return words
@@ -34,20 +34,20 @@ def variable_words(name: str, given: Mapping[str, str]) -> list[str]:
     return words
 
 
-def target_commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
+def target_commands(target: str, variables: Mapping[str, str]) -> list[list[str]]:
     """Return what a target runs in order, as words after ``python -m book.tools``."""
-    chapters = variable_words("CHAPTERS", given)
-    models = variable_words("MODELS", given)
-    settings = variable_words("SET", given)
-    model = f"--model={given.get('MODEL', '')}"
+    chapters = variable_words("CHAPTERS", variables)
+    models = variable_words("MODELS", variables)
+    settings = variable_words("SET", variables)
+    model = f"--model={variables.get('MODEL', '')}"
     grid = ["--models", *models]
-    if given.get("CORES"):
-        grid.append(f"--cores={given['CORES']}")
+    if variables.get("CORES"):
+        grid.append(f"--cores={variables['CORES']}")
     if target == "book":
         return [["book", *chapters, model, *grid, "--set", *settings]]
     if target == "sweep":
-        grid.append(f"--profile={given.get('PROFILE', '')}")
-        if given.get("DRY"):
+        grid.append(f"--profile={variables.get('PROFILE', '')}")
+        if variables.get("DRY"):
             grid.append("--dry-run")
         return [["sweep", *chapters, *grid, "--set", *settings]]
     if target == "knowledge":
@@ -57,13 +57,13 @@ def target_commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
         ]
     if target == "questions":
         run = ["run", "knowledge_base", model, "--runs=runs/questions", "--set"]
-        run += ["dataset=seen_qa", f"sources={given.get('SOURCES', '')}"]
+        run += ["dataset=seen_qa", f"sources={variables.get('SOURCES', '')}"]
         return [[*run, "n_seen=100", "n_unseen=5", *settings]]
     if target == "benchmarks":
-        names = dict.fromkeys(variable_words("BENCHMARKS", given))
+        names = dict.fromkeys(variable_words("BENCHMARKS", variables))
         return [_benchmark_command(name, model, settings) for name in names]
-    if target == "course" and given.get("SEED"):
-        return [["course", f"--seed={given['SEED']}"]]
+    if target == "course" and variables.get("SEED"):
+        return [["course", f"--seed={variables['SEED']}"]]
     if target == "course":
         return [["course"]]
     return [[target, model]]

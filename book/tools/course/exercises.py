@@ -135,7 +135,7 @@ def exercise_error(name: str, /, **details: object) -> UserError:
 def read_exercises(path: Path) -> list[Exercise]:
     """Return the exercises of a chapter in order."""
     chapter = path.stem
-    asked = []  # title, label and body of each exercise
+    parts = []  # title, label and body of each exercise
     solutions = {}
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown" and "{exercise}" in cell.source:
@@ -143,12 +143,12 @@ def read_exercises(path: Path) -> list[Exercise]:
                 if name == "{solution}":
                     solutions[title] = body
                 else:
-                    asked.append((title, label, body))
+                    parts.append((title, label, body))
     draws_file = path.parent / "hidden" / f"{chapter}.py"
     draws = draws_file.read_text(encoding="utf-8") if draws_file.is_file() else ""
     return [
         _exercise(chapter, title, label, body, solutions, draws)
-        for title, label, body in asked
+        for title, label, body in parts
     ]
 
 
