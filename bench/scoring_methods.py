@@ -14,9 +14,9 @@ import torch
 from transformers import DynamicCache
 
 from helpers import probing
-from helpers.models import LanguageModel, tokens
+from helpers.models import LanguageModel, network_inputs, tokens
 from helpers.models.tokens import Row
-from helpers.probing.engine import plain as whole
+from helpers.probing.engine import plain
 
 TokenScores = list[list[float]]
 BATCH_SIZE = 16
@@ -32,7 +32,7 @@ def plain_batch_scores(
 ) -> TokenScores:
     """Score with the helpers' plain batches: every row whole, the head on scored tokens only."""
     return _in_batches(
-        _rows(model, probes), size, lambda part: whole.score_batch(model, part)
+        _rows(model, probes), size, lambda part: plain.score_batch(model, part)
     )
 
 
@@ -43,7 +43,7 @@ def full_logits_scores(
 
     @torch.inference_mode()
     def run(batch: list[Row]) -> TokenScores:
-        ids, mask = whole.pad(model, [row.ids for row in batch])
+        ids, mask = network_inputs.pad_ids(model, [row.ids for row in batch])
         chances = model.model(input_ids=ids, attention_mask=mask).logits.log_softmax(-1)
         return [
             [
@@ -77,7 +77,7 @@ def _after_prefix(
     model: LanguageModel, kept: DynamicCache, shared: int, batch: list[Row]
 ) -> TokenScores:
     """Score rows whose first `shared` tokens stand in a cache of batch 1."""
-    ids, mask = whole.pad(model, [row.ids[shared:-1] for row in batch])
+    ids, mask = network_inputs.pad_ids(model, [row.ids[shared:-1] for row in batch])
     first = min(row.start for row in batch) - 1 - shared
     cache = DynamicCache()
     for layer, pair in enumerate(kept.layers):

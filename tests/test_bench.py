@@ -146,7 +146,7 @@ def test_pairs_are_those_that_a_token_sees():
 
 
 def test_the_command_writes_and_prints_all(tmp_path, monkeypatch, capsys):
-    for name in ("LISTS", "TRAINED", "LENGTHY"):
+    for name in ("LIST_SHAPE", "TRAINED_LIST_SHAPE", "WHOLE_RELATION_SHAPE"):
         monkeypatch.setattr(scoring_times, name, SMALL)
     made = model()
     monkeypatch.setattr(workloads, "random_model", lambda seed: made)

@@ -34,9 +34,9 @@ def modules(*folders):
 def definitions(tree):
     """Yield the public functions and classes of a module."""
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if not node.name.startswith("_"):
-                yield node
+        named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if named and not node.name.startswith("_"):
+            yield node
 
 
 def test_public_names_say_what_comes_back():

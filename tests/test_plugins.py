@@ -23,9 +23,9 @@ def plain(monkeypatch):
 
     def imported(folder):
         monkeypatch.syspath_prepend(str(folder))
-        for name in ("knowledge", "matching"):
+        for name in ("knowledge_measures", "matching"):
             monkeypatch.delitem(sys.modules, name, raising=False)
-        return __import__("knowledge")
+        return __import__("knowledge_measures")
 
     return imported
 
@@ -49,12 +49,12 @@ def test_plain_measures_are_those_of_an_archive(root, tmp_path, plain):
 
     answers = tables["monitor"].set_index(["item", "variant"])
     rows = []
-    for doc in knowledge.docs("monitor"):
+    for doc in knowledge.read_documents("monitor"):
         said = [
             answers.loc[(doc["item"], prompt["variant"])] for prompt in doc["prompts"]
         ]
         rows.append(
-            knowledge.monitor(
+            knowledge.monitor_measures(
                 doc, [r["logprobs"] for r in said], [r["text"] for r in said]
             )
         )
@@ -63,7 +63,7 @@ def test_plain_measures_are_those_of_an_archive(root, tmp_path, plain):
         for name in rows[0]
         if name.islower()
     }
-    found["MONITOR"] = knowledge.ratio([row["MONITOR"] for row in rows])
+    found["MONITOR"] = knowledge.monitor_ratio([row["MONITOR"] for row in rows])
     assert found == pytest.approx(told(shared, "monitor"), abs=1e-12)
 
     answers = tables["multiplicity"].groupby(["item", "variation"], sort=False)[
@@ -71,8 +71,8 @@ def test_plain_measures_are_those_of_an_archive(root, tmp_path, plain):
     ]
     sums = answers.agg(lambda logs: [sum(each) for each in logs])
     rows = [
-        knowledge.multiplicity(doc, sums[doc["item"]])
-        for doc in knowledge.docs("multiplicity")
+        knowledge.multiplicity_measures(doc, sums[doc["item"]])
+        for doc in knowledge.read_documents("multiplicity")
     ]
     found = {name: knowledge.fmean(row[name] for row in rows) for name in rows[0]}
     assert found == pytest.approx(told(shared, "multiplicity"), abs=1e-12)

@@ -25,7 +25,7 @@ from inspect_ai.scorer import SampleScore, Score, mean, metric, scorer
 from inspect_ai.solver import solver
 
 sys.path.insert(0, str(Path(__file__).parent))
-import knowledge
+import knowledge_measures
 
 ANSWER_TOKENS = 15  # tokens of an answer
 
@@ -98,7 +98,7 @@ def option_solver():
                     for text, n in options
                 ]
             )
-        state.store.set("measures", knowledge.multiplicity(doc, sums))
+        state.store.set("measures", knowledge_measures.multiplicity_measures(doc, sums))
         return state
 
     return solve
@@ -118,7 +118,7 @@ def prompt_solver():
             )
             output = await get_model().generate(prompt["prompt"], config=config)
             texts.append(output.completion)
-        measures = knowledge.monitor(doc, logprobs, texts)
+        measures = knowledge_measures.monitor_measures(doc, logprobs, texts)
         measures["deviation"], measures["anchor"] = measures.pop("MONITOR")
         state.store.set("measures", measures)
         return state
@@ -130,7 +130,7 @@ def prompt_solver():
 def monitor_metric():
     def compute(scores: list[SampleScore]) -> float:
         values = [score.score.as_dict() for score in scores]
-        return knowledge.ratio([[each["deviation"], each["anchor"]] for each in values])
+        return knowledge_measures.monitor_ratio([[each["deviation"], each["anchor"]] for each in values])
 
     return compute
 
@@ -143,7 +143,7 @@ def measures_scorer():
     return score
 
 
-MEANS = {name: [mean()] for name in knowledge.measures("monitor")}
+MEANS = {name: [mean()] for name in knowledge_measures.measures("monitor")}
 MEANS.pop("MONITOR")  # a ratio
 
 
@@ -155,7 +155,7 @@ def monitor_scorer():
 def knowledge_task(name, path, solver, scorer):
     rows = [
         Sample(doc["prompts"][0]["prompt"], id=doc["item"], metadata=doc)
-        for doc in knowledge.docs(name)
+        for doc in knowledge_measures.read_documents(name)
     ]
     model = get_model(f"prompt-logprobs/{path}") if path else None
     return Task(dataset=MemoryDataset(rows), solver=solver, scorer=scorer, model=model)

@@ -9,7 +9,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.task import Task
 
 sys.path.insert(0, str(Path(__file__).parent))
-import knowledge
+import knowledge_measures
 
 ANSWER_TOKENS = 15  # tokens of an answer
 
@@ -30,7 +30,7 @@ class KnowledgeTask(Task):
     VERSION, NAME = 1, ""
 
     def download(self, *args, **kwargs):
-        self.rows = knowledge.docs(self.NAME)
+        self.rows = knowledge_measures.read_documents(self.NAME)
 
     def test_docs(self):
         return self.rows
@@ -51,11 +51,11 @@ class KnowledgeTask(Task):
         return ""
 
     def aggregation(self):
-        names = knowledge.measures(self.NAME)
-        return dict.fromkeys(names, fmean) | {"MONITOR": knowledge.ratio}
+        names = knowledge_measures.measures(self.NAME)
+        return dict.fromkeys(names, fmean) | {"MONITOR": knowledge_measures.monitor_ratio}
 
     def higher_is_better(self):
-        higher = knowledge.measures(self.NAME)
+        higher = knowledge_measures.measures(self.NAME)
         return dict(zip(higher, map(bool, higher.values())))
 
 
@@ -73,7 +73,7 @@ class MultiplicityTask(KnowledgeTask):
 
     def process_results(self, doc, results):
         sums = iter([total for total, _ in results])
-        return knowledge.multiplicity(
+        return knowledge_measures.multiplicity_measures(
             doc,
             [list(islice(sums, len(prompt["options"]))) for prompt in doc["prompts"]],
         )
@@ -103,4 +103,4 @@ class MonitorTask(KnowledgeTask):
             texts.append(next(answers))
             n = len(prompt["ids"]) - prompt["start"]
             logprobs.append([logprob for logprob, _ in islice(answers, n)])
-        return knowledge.monitor(doc, logprobs, texts)
+        return knowledge_measures.monitor_measures(doc, logprobs, texts)

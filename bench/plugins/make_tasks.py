@@ -24,7 +24,7 @@ from helpers.studies import STUDIES
 
 HERE = Path(__file__).parent
 COPIED_FILES = (
-    "knowledge.py",
+    "knowledge_measures.py",
     "lm_eval_tasks.py",
     "inspect_tasks.py",
     "monitor.yaml",
