@@ -15,9 +15,10 @@ _FACT_COLUMNS = ["item", "relation"]
 
 
 def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
-    """Add ``right``: whether each greedy answer (``text``) is the ``object``, by a rule.
+    """Add ``right``: is each greedy answer (``text``) the ``object``, by a rule.
 
-    >>> texts = pd.DataFrame({"text": ["France.", "Peru"], "object": ["France", "Chad"]})
+    >>> answers = {"text": ["France.", "Peru"], "object": ["France", "Chad"]}
+    >>> texts = pd.DataFrame(answers)
     >>> mark_texts(texts).right.tolist()
     [True, False]
     """
@@ -49,7 +50,7 @@ def accuracy_and_coverage_by_rule(
 def mark_echoed_wrong_words(
     texts: pd.DataFrame, facts: pd.DataFrame, rule: str = "exact_match"
 ) -> pd.DataFrame:
-    """Keep the answers after a wrong word (``heard``); mark those that are that word."""
+    """Keep the answers after a wrong word (``heard``); mark those that repeat it."""
     check_columns(texts, ("item", "context", "context_index", "text"), "texts")
     check_columns(facts, ("fact", "distractors"), "facts")
     wrong_words = facts.set_index("fact")["distractors"]

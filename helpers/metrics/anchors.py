@@ -43,7 +43,7 @@ def anchor_probabilities(
 
 
 def anchor_column(mode: str) -> str:
-    """Return the column of answers that holds the anchors of a mode, as ``logprobs``."""
+    """Return the column of answers that holds the anchors of a mode."""
     if mode not in ANCHOR_COLUMNS:
         raise UserError(
             f'There is no anchor mode "{mode}"; use {" or ".join(ANCHOR_COLUMNS)}.'

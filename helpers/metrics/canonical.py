@@ -109,7 +109,7 @@ def same_answer(text: str, answers: Iterable[str]) -> bool:
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
-    """Say whether a true answer or alias stands in the response, even in "not France"."""
+    """Say whether a true answer or alias is in the response, even in "not France"."""
     response = f" {canonical_answer(text)} "
     for answer in answers:
         wanted = canonical_answer(answer)
@@ -185,7 +185,7 @@ def _leading_number(words: list[str]) -> tuple[int, int, bool]:
 
 
 def _may_follow(value: int, last: int) -> bool:
-    """Say whether a word of this value goes on with a number after one of size `last`."""
+    """Say whether a word of this value continues a number whose last has this size."""
     if last <= 19:
         return False
     if last < 100:  # twenty-one, but not twenty zero or twenty ten

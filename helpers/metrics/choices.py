@@ -78,7 +78,7 @@ def likeliest_options(answers: pd.DataFrame, score: str) -> pd.DataFrame:
 
 
 def option_score_rule(name: str) -> Callable[[list[float], str], float]:
-    """Return a rule by name: log-probabilities and text to a score, higher is likelier."""
+    """Return a rule by name: of log-probabilities and text; higher is likelier."""
     if name not in OPTION_SCORE_RULES:
         rules = ", ".join(OPTION_SCORE_RULES)
         raise UserError(f'An option is scored by {rules}; "{name}" is none of them.')
@@ -86,7 +86,7 @@ def option_score_rule(name: str) -> Callable[[list[float], str], float]:
 
 
 def choices_by_variation(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
-    """Spread choices to one row an item and one column a variation, the default first."""
+    """Spread choices to one row an item, one column a variation, the default first."""
     check_columns(chosen, ("item", "variation", column), "choices")
     # Unlike pivot_table, pivot refuses two choices of one item under one variation.
     wide = chosen.pivot(index="item", columns="variation", values=column)  # noqa: PD010
@@ -105,7 +105,7 @@ def item_scores(
     replacement: bool = False,
     correct_by: str = "majority",
 ) -> pd.DataFrame:
-    """Compute everything that multiplicity says of each item, for one kind of variation.
+    """Compute all that multiplicity says of each item, for one kind of variation.
 
     `chosen` is from :func:`chosen_options`, with ``answer``, the correct option.
     ``logprob`` is the chosen option's mean token log-probability averaged over

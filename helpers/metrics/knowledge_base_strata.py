@@ -1,4 +1,4 @@
-"""Intervals of the knowledge-base measures: strata of the bootstrap, and effects over pairs."""
+"""Intervals of the knowledge-base measures: strata, and effects over pairs."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,7 +9,10 @@ from helpers import stats
 
 
 def add_strata(responses: pd.DataFrame) -> pd.DataFrame:
-    """Add the bootstrap's strata, seen and unseen apart; groups of fewer than ten are joined."""
+    """Add the bootstrap's strata, seen and unseen apart; small groups are joined.
+
+    Fewer than ten items of a group join their type, fewer than ten of that the rest.
+    """
     known = responses["seen"].map({True: ", seen", False: ", unseen"})
     stratum = "rest" + known
     for column in ("type", "group"):
@@ -25,17 +28,16 @@ def paired_effects(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Average what separates paired models: tuned and base, larger and smaller, two settings."""
+    """Average differences of paired models: tuned less base, larger less smaller ..."""
     rows = []
     for name, (first, second) in pairs.items():
         for measure in measures:
             both = np.column_stack([first[measure], second[measure]]).astype(float)
             both = both[~np.isnan(both).any(axis=1)]
-            found = stats.paired_difference(
+            difference = stats.paired_difference(
                 both[:, 1], both[:, 0], n_resamples=n_resamples, seed=seed
             )
-            figures = found._asdict() | {"estimate": round(found.estimate, 12)}
-            rows.append(
-                {"effect": f"{name} ({len(both)})", "measure": measure} | figures
-            )
+            rounded = difference._replace(estimate=round(difference.estimate, 12))
+            pair = {"effect": f"{name} ({len(both)})", "measure": measure}
+            rows.append(pair | rounded._asdict())
     return pd.DataFrame(rows)

@@ -16,7 +16,7 @@ from scipy.special import softmax
 from helpers import UserError, check_columns
 
 FACT_KEYS = ["item", "relation", "variant"]
-# What a prompt is, if the answers tell it.
+# Columns that say what a prompt is; answers may lack them.
 TOLD = ["way", "template", "examples", "draw", "separator"]
 
 
@@ -40,65 +40,77 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": "ic", "option": [0, 1],
-    ...                         "correct": [False, True], "logprobs": [[np.log(0.1)],
-    ...                         [np.log(0.3)]], "choice": ["Peru", "Chad"]})
-    >>> fact_scores(answers).iloc[:, 3:].round(3).values.tolist()
+    >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": "ic",
+    ...     "option": [0, 1], "correct": [False, True], "choice": ["Peru", "Chad"],
+    ...     "logprobs": [[np.log(0.1)], [np.log(0.3)]]})
+    >>> scores = fact_scores(answers)
+    >>> scores[["right", "mass", "top", "chance", "said"]].round(3).values.tolist()
     [[1.0, 0.75, 0.75, 0.5, 'Chad']]
     """
     logs = choice_log_probabilities(answers)
-    shares = choice_probabilities(logs)
-    made = logs.index.to_frame(index=False)
-    made["right"] = is_true_choice_first(shares).astype(float)
-    made["mass"], made["top"] = shares[:, -1], np.nanmax(shares, axis=1)
-    made["chance"] = 1 / (~np.isnan(shares)).sum(axis=1)
+    probabilities = choice_probabilities(logs)
+    scores = logs.index.to_frame(index=False)
+    scores["right"] = is_true_choice_first(probabilities).astype(float)
+    scores["mass"] = probabilities[:, -1]
+    scores["top"] = np.nanmax(probabilities, axis=1)
+    scores["chance"] = 1 / (~np.isnan(probabilities)).sum(axis=1)
     if "choice" in answers:
-        sums = answers["logprobs"].map(np.sum)
-        best = sums.reset_index(drop=True).groupby(
-            [answers[key].to_numpy() for key in FACT_KEYS]
-        )
-        said = answers["choice"].to_numpy()[best.idxmax()]
-        said = pd.Series(said, index=best.idxmax().index, name="said").rename_axis(
-            FACT_KEYS
-        )
-        made = made.merge(said.reset_index(), on=FACT_KEYS, how="left")
-    told = [name for name in TOLD if name in answers]
-    if told:
-        prompts = answers.drop_duplicates(FACT_KEYS)[[*FACT_KEYS, *told]]
-        made = made.merge(prompts, on=FACT_KEYS, how="left")
-    return made
+        likeliest = _likeliest_choices(answers)
+        scores = scores.merge(likeliest, on=FACT_KEYS, how="left")
+    prompt_columns = [name for name in TOLD if name in answers]
+    if prompt_columns:
+        prompts = answers.drop_duplicates(FACT_KEYS)[[*FACT_KEYS, *prompt_columns]]
+        scores = scores.merge(prompts, on=FACT_KEYS, how="left")
+    return scores
+
+
+def _likeliest_choices(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the likeliest choice of each fact, by summed log-probability: ``said``."""
+    choices = answers[[*FACT_KEYS, "choice"]].reset_index(drop=True)
+    choices["logprob"] = answers["logprobs"].map(np.sum).to_numpy()
+    best = choices.groupby(FACT_KEYS)["logprob"].idxmax()
+    likeliest = choices.loc[best, [*FACT_KEYS, "choice"]]
+    return likeliest.rename(columns={"choice": "said"})
 
 
 def choice_log_probabilities(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return a matrix of the choices' log-probabilities, summed over tokens (equation 2)."""
+    """Return a matrix of log-probabilities, summed over tokens (equation 2)."""
     check_columns(answers, (*FACT_KEYS, "option", "correct", "logprobs"), "answers")
     table = answers[[*FACT_KEYS, "option"]].reset_index(drop=True)
     table["correct"] = answers["correct"].to_numpy(dtype=bool)
     table["logprob"] = [float(np.sum(values)) for values in answers["logprobs"]]
     table["group"] = table.groupby(FACT_KEYS, sort=False).ngroup()
-    right = table.groupby("group")["correct"].sum()
-    if (right != 1).any():
-        group, number = next((g, n) for g, n in right.items() if n != 1)
-        bad = table.loc[table["group"] == group, FACT_KEYS].iloc[0]
+    n_correct = table.groupby("group")["correct"].sum()
+    ill_keyed = n_correct[n_correct != 1]
+    if len(ill_keyed):
+        fact = table[table["group"] == ill_keyed.index[0]].iloc[0]
         raise UserError(
-            f"Fact {bad['item']} has {number} correct choices in {bad['variant']}: give one."
+            f"Fact {fact['item']} has {ill_keyed.iloc[0]} correct choices in "
+            f"{fact['variant']}: give one."
         )
     table = table.sort_values(["group", "correct", "option"], kind="stable")
+    # Rows of the matrix end with the true choice, so places are counted from the end.
     place = table.groupby("group").cumcount(ascending=False).to_numpy()
-    made = np.full((len(right), place.max(initial=0) + 1), np.nan)
-    made[table["group"], made.shape[1] - 1 - place] = table["logprob"]
+    n_columns = place.max(initial=0) + 1
+    matrix = np.full((len(n_correct), n_columns), np.nan)
+    matrix[table["group"], n_columns - 1 - place] = table["logprob"]
     index = pd.MultiIndex.from_frame(table.drop_duplicates("group")[FACT_KEYS])
-    return pd.DataFrame(made, index=index)
+    return pd.DataFrame(matrix, index=index)
 
 
 def choice_probabilities(logs: pd.DataFrame) -> np.ndarray:
-    """Return a matrix of log-probabilities as probabilities that sum to 1 in each row (C.1)."""
-    table = logs.to_numpy(dtype=float)
-    lacking = np.isnan(table)
-    return np.where(lacking, np.nan, softmax(np.where(lacking, -np.inf, table), axis=1))
+    """Normalise a matrix of log-probabilities: each row sums to 1 (C.1)."""
+    matrix = logs.to_numpy(dtype=float)
+    lacking = np.isnan(matrix)
+    probabilities = softmax(np.where(lacking, -np.inf, matrix), axis=1)
+    return np.where(lacking, np.nan, probabilities)
 
 
 def is_true_choice_first(matrix: np.ndarray) -> np.ndarray:
-    """Tell of each row whether the true choice is above every other (equation 3); a tie is lost."""
-    others = np.where(np.isnan(matrix[:, :-1]), -np.inf, matrix[:, :-1])
+    """Say of each row whether the true choice is above every other (equation 3).
+
+    A tie is lost.
+    """
+    others = matrix[:, :-1]
+    others = np.where(np.isnan(others), -np.inf, others)
     return matrix[:, -1] > others.max(axis=1, initial=-np.inf)

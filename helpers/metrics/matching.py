@@ -1,9 +1,9 @@
-"""When is an answer right? Three rules, from strict to lenient, on the answer's first sentence.
+"""When is an answer right? Three rules, from strict to lenient.
 
 A model may go on after its answer ("France. Which country is ..."), so an answer is cut
-after its first line and sentence before it is judged (:func:`first_sentence`); one that is the
-object as a whole is right in any case. What passes a rule passes every more lenient
-one.
+after its first line and sentence before it is judged (:func:`first_sentence`); one that
+is the object as a whole is right in any case. What passes a rule passes every more
+lenient one.
 
 Rules of normalisation, in order: thousands joined ("8,849" and "1.000.000" are "8849"
 and "1000000"), decimals kept apart ("1.5" is not "15") and the sign of a number kept
@@ -45,23 +45,24 @@ def normalise_text(text: str) -> str:
     >>> normalise_text("Guinea-Bissau") == normalise_text("guinea  bissau.")
     True
     """
-    text = _DOTS.sub(lambda found: found[0].replace(".", ""), _GROUPS.sub("", text))
-    text = _MINUS.sub(
-        "\N{MINUS SIGN}", _POINT.sub(" ", _SHARP.sub("\N{MUSIC SHARP SIGN}", text))
-    )
-    folded = unicodedata.normalize(
-        "NFKC", unicodedata.normalize("NFKC", text).casefold()
-    )
-    folded = folded.replace("i\N{COMBINING DOT ABOVE}", "i")  # of the Turkish capital
-    kept = "".join(
-        _kept(character) for character in folded if character not in _DROPPED
-    )
-    return " ".join(unicodedata.normalize("NFKC", kept).split())
+    text = _GROUPS.sub("", text)
+    text = _DOTS.sub(_without_dots, text)
+    text = _SHARP.sub("\N{MUSIC SHARP SIGN}", text)
+    text = _POINT.sub(" ", text)
+    text = _MINUS.sub("\N{MINUS SIGN}", text)
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = unicodedata.normalize("NFKC", text)
+    text = text.replace("i\N{COMBINING DOT ABOVE}", "i")  # of the Turkish capital
+    text = "".join(_plain_character(sign) for sign in text if sign not in _DROPPED)
+    text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.split())
 
 
 def text_without_thoughts(text: str) -> str:
-    """Return a response without the thoughts before it; nothing of thoughts that do not end."""
-    return _THOUGHTS.sub("", text) if "think" in text or "<thought>" in text else text
+    """Return a response without the thoughts before it, nothing if they do not end."""
+    if "think" not in text and "<thought>" not in text:
+        return text
+    return _THOUGHTS.sub("", text)
 
 
 def first_sentence(text: str, gold: str = "") -> str:
@@ -70,79 +71,118 @@ def first_sentence(text: str, gold: str = "") -> str:
     The marks in "U.S." and after "St" or "Dr" end none; where the true object holds
     marks itself ("J. K. Rowling"), as many more are read over.
 
-    >>> first_sentence(" France. Which country is Lima in?"), first_sentence("St. Louis\nQuestion:")
-    (' France.', 'St. Louis')
+    >>> first_sentence(" France. Which country is Lima in?")
+    ' France.'
+    >>> first_sentence("St. Louis\nQuestion:")
+    'St. Louis'
     >>> first_sentence("J. K. Rowling. She", "J. K. Rowling")
     'J. K. Rowling.'
     """
-    text = text_without_thoughts(text)
-    line = next((line for line in text.splitlines() if line.strip()), "")
+    line = _first_line(text_without_thoughts(text))
     ends = [mark.end() for mark in _END.finditer(line)]
-    inside = sum(mark.end() < len(gold) for mark in _END.finditer(gold))
-    return line[: ends[inside]] if len(ends) > inside else line
+    ends_within_gold = [
+        mark.end() for mark in _END.finditer(gold) if mark.end() < len(gold)
+    ]
+    n_read_over = len(ends_within_gold)
+    if n_read_over < len(ends):
+        return line[: ends[n_read_over]]
+    return line
 
 
 def exact_match(text: str, gold: str) -> bool:
-    """Say whether an answer, or what :func:`first_sentence` leaves of it, and the object are the same.
+    """Say whether an answer, or its :func:`first_sentence`, is the true object.
 
     An object of which nothing is left after :func:`normalise_text` matches no answer.
 
-    >>> exact_match(" France. It is", "France"), exact_match("France and Spain", "France")
-    (True, False)
+    >>> exact_match(" France. It is", "France")
+    True
+    >>> exact_match("France and Spain", "France")
+    False
     """
-    wanted, text = normalise_text(gold), text_without_thoughts(text)
-    return bool(wanted) and wanted in (
-        normalise_text(text),
-        normalise_text(first_sentence(text, gold)),
-    )
+    wanted = normalise_text(gold)
+    if not wanted:
+        return False
+    text = text_without_thoughts(text)
+    if normalise_text(text) == wanted:
+        return True
+    return normalise_text(first_sentence(text, gold)) == wanted
 
 
 def starts_with(text: str, gold: str) -> bool:
-    """Say whether the first words of an answer, as to a cloze sentence, are the true object.
+    """Say whether an answer, as to a cloze sentence, begins with the true object.
 
-    >>> starts_with(" Paris, the capital of France.", "Paris"), starts_with("Parisian", "Paris")
-    (True, False)
+    >>> starts_with(" Paris, the capital of France.", "Paris")
+    True
+    >>> starts_with("Parisian", "Paris")
+    False
     """
     wanted = normalise_text(gold)
-    head = ""
+    if not wanted:
+        return False
+    beginning = ""
     for word in text_without_thoughts(text).split():
-        head = f"{head} {word}"
-        seen = normalise_text(head)
-        if wanted and seen == wanted:
+        beginning = f"{beginning} {word}"
+        normalised = normalise_text(beginning)
+        if normalised == wanted:
             return True
-        if len(seen) > len(wanted):
+        if len(normalised) > len(wanted):
             return False
     return False
 
 
 def contains(text: str, gold: str) -> bool:
-    """Say whether the words of the true object are among the cut answer's, even denied, in order.
+    """Say whether the cut answer holds the words of the true object, even denied.
 
     >>> contains("I think it is France.", "France"), contains("Nigeria", "Niger")
     (True, False)
     """
-    return starts_with(text, gold) or contains_words(first_sentence(text, gold), gold)
+    if starts_with(text, gold):
+        return True
+    return contains_words(first_sentence(text, gold), gold)
 
 
 def contains_words(text: str, words: str) -> bool:
-    """Say whether a text holds these words after :func:`normalise_text`, whole and in their order."""
+    """Say whether a text holds these words, whole and in their order.
+
+    Both are compared after :func:`normalise_text`; no words are in no text.
+    """
     wanted = normalise_text(words)
-    return bool(wanted) and f" {wanted} " in f" {normalise_text(text)} "
+    if not wanted:
+        return False
+    return f" {wanted} " in f" {normalise_text(text)} "
 
 
-MATCH_RULES = {rule.__name__: rule for rule in (exact_match, starts_with, contains)}
+MATCH_RULES: dict[str, Callable[[str, str], bool]] = {
+    "exact_match": exact_match,
+    "starts_with": starts_with,
+    "contains": contains,
+}
 
 
 def match_rule(name: str) -> Callable[[str, str], bool]:
     """Return the rule of that name, or say that there is none."""
     if name not in MATCH_RULES:
-        raise UserError(
-            f'There is no rule "{name}" for a right answer; use {", ".join(MATCH_RULES)}.'
-        )
+        rules = ", ".join(MATCH_RULES)
+        raise UserError(f'There is no rule "{name}" for a right answer; use {rules}.')
     return MATCH_RULES[name]
 
 
-def _kept(character: str) -> str:
-    if character.isdecimal():  # of any script
+def _first_line(text: str) -> str:
+    """Return the first line of a text that is not empty, or an empty one."""
+    for line in text.splitlines():
+        if line.strip():
+            return line
+    return ""
+
+
+def _without_dots(match: re.Match) -> str:
+    return match[0].replace(".", "")
+
+
+def _plain_character(character: str) -> str:
+    """Write a digit of any script as one of ours, and punctuation as a space."""
+    if character.isdecimal():
         return str(unicodedata.decimal(character))
-    return " " if unicodedata.category(character).startswith("P") else character
+    if unicodedata.category(character).startswith("P"):
+        return " "
+    return character

@@ -1,4 +1,4 @@
-"""MONITOR: how far a model's belief in a fact moves with the prompt, per unit of belief.
+"""MONITOR: how far belief in a fact moves with the prompt, per unit of belief.
 
 Of each fact the table of answers holds the probabilities of the object's tokens. What
 stands before the question is told by ``context``:
@@ -32,21 +32,19 @@ from helpers import UserError
 from helpers.metrics.anchors import PAPER, anchor_probabilities
 
 EQUAL_WEIGHTS = (1 / 3, 1 / 3, 1 / 3)
-FEWEST_COUNTED_FACTS = (
-    10  # facts that count: from so many there is nothing to caution of
-)
+FEWEST_COUNTED_FACTS = 10  # from so many there is nothing to caution of
 
 
 def mean_probability_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
-    """Average |p+ - p| over tokens and prompts: PFD over frames (1), IRD over wrong contexts (2).
+    """Average |p+ - p| over tokens and prompts, in [0, 1]; lower is better.
+
+    PFD if the prompts are frames (equation 1), IRD if they are wrong contexts (2).
 
     >>> round(mean_probability_distance([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
     0.25
     """
-    primary, foreign = (
-        np.asarray(primary, dtype=float),
-        np.asarray(foreign, dtype=float),
-    )
+    primary = np.asarray(primary, dtype=float)
+    foreign = np.asarray(foreign, dtype=float)
     if primary.ndim != 1 or foreign.ndim != 2 or foreign.shape[1] != len(primary):
         raise ValueError(
             f"anchors of shapes {primary.shape} and {foreign.shape} do not compare"
@@ -65,20 +63,21 @@ def combined_deviation(
     [0.3]
     """
     first, second, both = check_alphas(alphas)
-    pfd, ird = np.asarray(pfd, dtype=float), np.asarray(ird, dtype=float)
+    pfd = np.asarray(pfd, dtype=float)
+    ird = np.asarray(ird, dtype=float)
     return np.sqrt(first * pfd**2 + second * ird**2 + both * pfd * ird)
 
 
 def check_alphas(alphas: Sequence[float]) -> tuple[float, float, float]:
-    """Return the three weights as floats, or refuse what is not three numbers of at least 0."""
-    values = tuple(float(alpha) for alpha in alphas)
-    if len(values) != 3 or not all(
-        np.isfinite(alpha) and alpha >= 0 for alpha in values
-    ):
+    """Return the three weights as floats, or refuse what is not three of at least 0."""
+    weights = np.array([float(alpha) for alpha in alphas])
+    if len(weights) != 3 or not np.isfinite(weights).all() or (weights < 0).any():
         raise UserError(
-            f"MONITOR needs three alphas of at least 0, such as 1/3, 1/3, 1/3, not {list(alphas)}."
+            "MONITOR needs three alphas of at least 0, such as 1/3, 1/3, 1/3, "
+            f"not {list(alphas)}."
         )
-    return values
+    first, second, both = weights.tolist()
+    return first, second, both
 
 
 def fact_scores(
@@ -116,99 +115,101 @@ def fact_scores(
     Examples
     --------
     >>> answers = pd.DataFrame({"item": "a", "relation": "P17",
-    ...                         "variant": ["right", "frame0", "frame1", "wrong0"],
-    ...                         "context": ["right", "none", "none", "wrong"],
-    ...                         "logprobs": [[np.log(0.8)], [np.log(0.6)], [np.log(0.4)],
-    ...                                      [np.log(0.5)]]})
-    >>> fact_scores(answers)[["anchor", "pfd", "ird", "deviation"]].round(6).values.tolist()
+    ...     "variant": ["right", "frame0", "frame1", "wrong0"],
+    ...     "context": ["right", "none", "none", "wrong"],
+    ...     "logprobs": [[np.log(0.8)], [np.log(0.6)], [np.log(0.4)], [np.log(0.5)]]})
+    >>> scores = fact_scores(answers)
+    >>> scores[["anchor", "pfd", "ird", "deviation"]].round(6).values.tolist()
     [[0.8, 0.3, 0.3, 0.3]]
     """
     table = anchor_probabilities(answers, column)
-    pieces = (
-        table["tokens"]
-        if column == "logprobs" and "tokens" in table
-        else [()] * len(table)
-    )
-    by_item: dict[str, list[_Anchor]] = {}
-    told = (table[name] for name in ("item", "relation", "variant", "context", "p"))
-    for item, *anchor, tokens in zip(*told, pieces):
-        by_item.setdefault(item, []).append(_Anchor(*anchor, tuple(tokens)))
-    rows = [_fact(item, anchors) for item, anchors in by_item.items()]
-    result = pd.DataFrame(rows, columns=_FACT_COLUMNS)
-    result["deviation"] = combined_deviation(result["pfd"], result["ird"], alphas)
-    result["known"] = True
+    # The tokens of the object are those of `logprobs`, not of the model's own text.
+    has_tokens = column == "logprobs" and "tokens" in table
+    anchors_by_item: dict[str, list[_Anchor]] = {}
+    for row in table.itertuples():
+        tokens = tuple(row.tokens) if has_tokens else ()
+        anchor = _Anchor(row.relation, row.variant, row.context, row.p, tokens)
+        anchors_by_item.setdefault(row.item, []).append(anchor)
+    rows = [_fact_row(item, anchors) for item, anchors in anchors_by_item.items()]
+    scores = pd.DataFrame(rows, columns=list(_FactRow._fields))
+    scores["deviation"] = combined_deviation(scores["pfd"], scores["ird"], alphas)
+    scores["known"] = True
     if known is not None:
-        result["known"] = result["item"].isin(known.index[known.to_numpy(dtype=bool)])
-    result["counted"] = result["known"] & result["aligned"]
-    return result
+        known_items = known.index[known.to_numpy(dtype=bool)]
+        scores["known"] = scores["item"].isin(known_items)
+    scores["counted"] = scores["known"] & scores["aligned"]
+    return scores
 
 
 def caution_about_monitor(facts: pd.DataFrame, texts: pd.DataFrame) -> str:
-    """Say why MONITOR is undefined or rests on few facts, and quote answers; else ""."""
-    n, known, counted = (
-        len(facts),
-        int(facts["known"].sum()),
-        int(facts["counted"].sum()),
-    )
+    """Say why MONITOR is undefined or rests on few facts; nothing if it is sound."""
+    n = len(facts)
+    known = int(facts["known"].sum())
+    counted = int(facts["counted"].sum())
     if counted >= FEWEST_COUNTED_FACTS:
         return ""
     if counted:
-        found = (
-            f"Only {counted} of {n} facts count{'s' * (counted == 1)}, so MONITOR, PFD, IRD and "
-            "the anchors rest on little: look at their intervals, and set n_facts higher."
+        verb = "counts" if counted == 1 else "count"
+        caution = (
+            f"Only {counted} of {n} facts {verb}, so MONITOR, PFD, IRD and the anchors "
+            "rest on little: look at their intervals, and set n_facts higher."
         )
     elif known:
-        found = (
-            "MONITOR is undefined for this model: its tokenizer cuts the object of every fact that "
-            f"it answers rightly ({known} of {n}) in more than one way, so that probabilities "
-            "cannot be compared token by token. Set n_facts higher."
+        caution = (
+            "MONITOR is undefined for this model: its tokenizer cuts the object of "
+            f"every fact that it answers rightly ({known} of {n}) in more than one "
+            "way, so that probabilities cannot be compared token by token. Set n_facts "
+            "higher."
         )
     else:
-        said = texts.loc[texts["context"] == "right", "text"].str.strip().str[:40]
-        found = (
-            f"MONITOR is undefined for this model: none of {n} facts is answered rightly, even "
-            "with the answer said before it. Answers look like "
-            f"{', '.join(map(repr, said.value_counts().index[:3]))}. Try prompt_format=auto or "
-            "match=contains."
+        after_answer = texts.loc[texts["context"] == "right", "text"]
+        beginnings = after_answer.str.strip().str[:40]
+        commonest = beginnings.value_counts().index[:3]
+        quoted = ", ".join(repr(beginning) for beginning in commonest)
+        caution = (
+            f"MONITOR is undefined for this model: none of {n} facts is answered "
+            "rightly, even with the answer said before it. Answers look like "
+            f"{quoted}. Try prompt_format=auto or match=contains."
         )
-    return fill(found, 80)
+    return fill(caution, 80)
 
 
 def monitor_score(
     facts: pd.DataFrame, alphas: Sequence[float] = EQUAL_WEIGHTS
 ) -> float:
-    r"""Compute MONITOR over the counted facts (equation 3); lower is better, 0 is perfectly stable.
+    r"""Compute MONITOR over the counted facts (equation 3).
+
+    Lower is better, 0 is perfectly stable.
 
     .. math:: \mathrm{MONITOR} = \frac{\sum_c \sqrt{\alpha_1 \mathrm{PFD}_c^2
               + \alpha_2 \mathrm{IRD}_c^2 + \alpha_3 \mathrm{PFD}_c \mathrm{IRD}_c}}
               {\sum_c \frac1{L_c} \sum_l p^+_{c,l}}
 
-    >>> facts = pd.DataFrame({"pfd": [0.3, 0.2], "ird": [0.3, 0.2], "anchor": [0.8, 0.2],
-    ...                       "counted": [True, True]})
+    >>> facts = pd.DataFrame({"pfd": [0.3, 0.2], "ird": [0.3, 0.2],
+    ...     "anchor": [0.8, 0.2], "counted": [True, True]})
     >>> round(monitor_score(facts), 6)
     0.5
     """
     counted = facts[facts["counted"]]
-    tops = combined_deviation(counted["pfd"], counted["ird"], alphas)
-    return float(ratio_of_sums(np.column_stack([tops, counted["anchor"]])))
+    deviations = combined_deviation(counted["pfd"], counted["ird"], alphas)
+    return float(ratio_of_sums(np.column_stack([deviations, counted["anchor"]])))
 
 
 def ratio_of_sums(values: np.ndarray) -> np.ndarray:
-    """Divide the sum of deviations by that of anchors, (..., n, 2): MONITOR as a statistic."""
+    """Divide the sum of deviations by that of anchors: MONITOR as a statistic.
+
+    For a bootstrap of values of shape (..., n, 2).
+    """
     sums = np.asarray(values, dtype=float).sum(axis=-2)
-    bottom = sums[..., 1]
-    return np.divide(
-        sums[..., 0], bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0
-    )
-
-
-_FACT_COLUMNS = [
-    *("item", "relation", "n_tokens", "n_frames", "n_interferences"),
-    *("anchor", "pfd", "ird", "aligned", "control_ird"),
-]
+    deviations = sums[..., 0]
+    anchors = sums[..., 1]
+    undefined = np.full(anchors.shape, np.nan)
+    return np.divide(deviations, anchors, out=undefined, where=anchors > 0)
 
 
 class _Anchor(NamedTuple):
+    """The probabilities of the object's tokens in one prompt."""
+
     relation: str
     variant: str
     context: str
@@ -216,44 +217,76 @@ class _Anchor(NamedTuple):
     tokens: tuple[str, ...]
 
 
-def _fact(item: str, anchors: list[_Anchor]) -> tuple:
-    """Return one fact's row, without its deviation."""
+class _FactRow(NamedTuple):
+    """A row of :func:`fact_scores`, but for what depends on weights or answers."""
+
+    item: str
+    relation: str
+    n_tokens: int
+    n_frames: int
+    n_interferences: int
+    anchor: float
+    pfd: float
+    ird: float
+    aligned: bool
+    control_ird: float
+
+
+def _fact_row(item: str, anchors: list[_Anchor]) -> _FactRow:
+    """Compare the anchors of one fact; what cannot be compared is not a number."""
+    _check_anchors(item, anchors)
+    of_paper = [anchor for anchor in anchors if anchor.context in PAPER]
     control = [anchor for anchor in anchors if anchor.context == "unrelated"]
-    asked = [anchor for anchor in anchors if anchor.context in PAPER]
-    by_context: dict[str, list[np.ndarray]] = {context: [] for context in PAPER}
-    for anchor in asked:
-        by_context[anchor.context].append(anchor.p)
-    for context, found in by_context.items():
-        if not found:
+    primary = _probabilities(anchors, "right")[0]
+    frames = _probabilities(anchors, "none")
+    wrong = _probabilities(anchors, "wrong")
+    row = _FactRow(
+        item=item,
+        relation=of_paper[0].relation,
+        n_tokens=len(primary),
+        n_frames=len(frames),
+        n_interferences=len(wrong),
+        anchor=float(primary.mean()) if len(primary) else float("nan"),
+        pfd=float("nan"),
+        ird=float("nan"),
+        aligned=_are_aligned(of_paper),
+        control_ird=float("nan"),
+    )
+    if not row.aligned:
+        return row
+    row = row._replace(
+        pfd=mean_probability_distance(primary, frames),
+        ird=mean_probability_distance(primary, wrong),
+    )
+    if control and _are_aligned([*of_paper, *control]):
+        unrelated = _probabilities(control, "unrelated")
+        control_ird = mean_probability_distance(primary, unrelated)
+        row = row._replace(control_ird=control_ird)
+    return row
+
+
+def _check_anchors(item: str, anchors: list[_Anchor]) -> None:
+    """Refuse a fact that lacks a context of the paper, or a prompt with two answers."""
+    for context in PAPER:
+        if not _probabilities(anchors, context):
             raise UserError(
                 f'Fact {item} has no answer with the context "{context}"; ask it first.'
             )
     variants = Counter(anchor.variant for anchor in anchors)
-    twice, times = variants.most_common(1)[0]
-    if times > 1:
+    variant, count = variants.most_common(1)[0]
+    if count > 1:
         raise UserError(
-            f"Fact {item} has more than one answer to {twice}; keep one option each."
+            f"Fact {item} has more than one answer to {variant}; keep one option each."
         )
-    primary, relation = by_context["right"][0], asked[0].relation
-    frames, wrong = by_context["none"], by_context["wrong"]
-    head = (item, relation, len(primary), len(frames), len(wrong))
-    if not _comparable(asked):
-        mean = float(primary.mean()) if len(primary) else float("nan")
-        return (*head, mean, float("nan"), float("nan"), False, float("nan"))
-    pfd = mean_probability_distance(primary, frames)
-    ird = mean_probability_distance(primary, wrong)
-    compared = bool(control) and _comparable([*asked, *control])
-    beside = (
-        mean_probability_distance(primary, [each.p for each in control])
-        if compared
-        else float("nan")
-    )
-    return (*head, float(primary.mean()), pfd, ird, True, beside)
 
 
-def _comparable(anchors: list[_Anchor]) -> bool:
+def _probabilities(anchors: list[_Anchor], context: str) -> list[np.ndarray]:
+    """Return the probabilities after a context, in the order of the anchors."""
+    return [anchor.p for anchor in anchors if anchor.context == context]
+
+
+def _are_aligned(anchors: list[_Anchor]) -> bool:
     """Say whether the object is cut into the same tokens everywhere, at least one."""
     lengths = {len(anchor.p) for anchor in anchors}
-    return (
-        len(lengths) == 1 and 0 not in lengths and len({a.tokens for a in anchors}) == 1
-    )
+    tokens = {anchor.tokens for anchor in anchors}
+    return len(lengths) == 1 and 0 not in lengths and len(tokens) == 1

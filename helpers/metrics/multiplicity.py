@@ -25,10 +25,9 @@ TAU = 0.75
 CLASSES = ("factuality", "error", "randomness")
 CELLS = ("agnostic correct", "agnostic wrong", "sensitive correct", "sensitive wrong")
 NO_MAJORITY = -1
-CORRECT_BY_COLUMNS = {
-    "majority": "majority_right",
-    "default": "default",
-}  # rule to column of item scores
+# Rule to column of item scores.
+CORRECT_BY_COLUMNS = {"majority": "majority_right", "default": "default"}
+_ROUNDING = 1e-12  # a self-consistency may be less than tau by this
 
 
 def option_counts(choices: npt.ArrayLike) -> np.ndarray:
@@ -38,14 +37,11 @@ def option_counts(choices: npt.ArrayLike) -> np.ndarray:
         raise UserError("Choices need one row an item and one column a variation.")
     if table.shape[1] < 2:
         raise UserError(
-            f"Multiplicity needs at least 2 prompt variations, not {table.shape[1]}: with one "
-            "there is nothing to compare."
+            f"Multiplicity needs at least 2 prompt variations, not {table.shape[1]}: "
+            "with one there is nothing to compare."
         )
-    if (
-        not np.isfinite(table).all()
-        or (table != np.floor(table)).any()
-        or (table < 0).any()
-    ):
+    is_option = np.isfinite(table) & (table == np.floor(table)) & (table >= 0)
+    if not is_option.all():
         raise UserError(
             "A choice is the number of an option, from 0; some cells are not that."
         )
@@ -54,11 +50,12 @@ def option_counts(choices: npt.ArrayLike) -> np.ndarray:
 
 
 def is_ambiguous(choices: npt.ArrayLike) -> np.ndarray:
-    r"""Say for each item whether any two variations disagree; the mean is Ambiguity-M (Eq. 1).
+    r"""Say for each item whether any two variations disagree (Eq. 1).
 
     .. math:: \max_{i, j} \mathbb{1}[y^i_k \ne y^j_k]
 
-    It can only grow with the number of variations; see :func:`rarefied_ambiguity`.
+    The mean is Ambiguity-M. It can only grow with the number of variations; see
+    :func:`rarefied_ambiguity`.
 
     >>> is_ambiguous([[0, 0, 1], [2, 2, 2]]).tolist()
     [True, False]
@@ -67,7 +64,7 @@ def is_ambiguous(choices: npt.ArrayLike) -> np.ndarray:
 
 
 def is_binary_ambiguous(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
-    """Say for each item whether it is right under one variation and wrong under another.
+    """Say for each item whether some variations are right and others wrong.
 
     The mean is Ambiguity-B: at most Ambiguity-M, and the same where items have two
     options.
@@ -75,7 +72,7 @@ def is_binary_ambiguous(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.nd
     >>> is_binary_ambiguous([[0, 0, 1], [0, 2, 2]], [0, 1]).tolist()
     [True, False]
     """
-    return is_ambiguous(_right(choices, correct).astype(int))
+    return is_ambiguous(_is_correct(choices, correct).astype(int))
 
 
 def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.ndarray:
@@ -83,8 +80,8 @@ def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.nd
 
     With :math:`m_o` the number of the r variations that choose option o,
 
-    .. math:: SC = \sum_o \frac{m_o (m_o - 1)}{r (r - 1)} \quad\text{or, with replacement,}\quad
-              \sum_o \frac{m_o^2}{r^2} .
+    .. math:: SC = \sum_o \frac{m_o (m_o - 1)}{r (r - 1)}
+              \quad\text{or, with replacement,}\quad \sum_o \frac{m_o^2}{r^2} .
 
     The paper does not say whether the same variation may be drawn twice, which always
     agrees with itself; without replacement the estimate does not depend on r.
@@ -94,71 +91,70 @@ def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.nd
     >>> self_consistency([[0, 0, 1]], replacement=True).round(6).tolist()
     [0.555556]
     """
-    chosen = option_counts(choices).astype(float)
+    counts = option_counts(choices).astype(float)
     r = np.shape(choices)[1]
     if replacement:
-        return (chosen**2).sum(axis=1) / r**2
-    return (chosen * (chosen - 1)).sum(axis=1) / (r * (r - 1))
+        return (counts**2).sum(axis=1) / r**2
+    return (counts * (counts - 1)).sum(axis=1) / (r * (r - 1))
 
 
 def majority_option(choices: npt.ArrayLike) -> np.ndarray:
-    """Return the option that was chosen most often for each item, ``NO_MAJORITY`` = -1 in a tie.
+    """Return the option chosen most often for each item, ``NO_MAJORITY`` in a tie.
 
     A tie counts as wrong; for tau above 1/2 it is always prompt-sensitive.
 
     >>> majority_option([[0, 1, 1], [2, 0, 1]]).tolist()
     [1, -1]
     """
-    chosen = option_counts(choices)
-    most = chosen.max(axis=1)
-    alone = (chosen == most[:, None]).sum(axis=1) == 1
-    return np.where(alone, chosen.argmax(axis=1), NO_MAJORITY)
+    counts = option_counts(choices)
+    most = counts.max(axis=1, keepdims=True)
+    alone = (counts == most).sum(axis=1) == 1
+    return np.where(alone, counts.argmax(axis=1), NO_MAJORITY)
 
 
 def is_judged_correct(
     choices: npt.ArrayLike, correct: npt.ArrayLike, correct_by: str = "majority"
 ) -> np.ndarray:
-    """Say for each item whether it is right: by its majority, or at the default prompt."""
+    """Say for each item whether it is right, by majority or at the default prompt."""
     check_correct_by(correct_by)
-    most = majority_option(choices)
-    answer = np.asarray(choices)[:, 0] if correct_by == "default" else most
-    return _right(answer[:, None], correct)[:, 0]
+    answer = majority_option(choices)
+    if correct_by == "default":
+        answer = np.asarray(choices)[:, 0]
+    return _is_correct(answer[:, None], correct)[:, 0]
 
 
 def answer_entropy(choices: npt.ArrayLike) -> np.ndarray:
-    """Compute the entropy of each item's answers over prompts, in bits (section 4.4, after Zhao).
+    """Compute the entropy of each item's answers over prompts, in bits.
+
+    Section 4.4, after Zhao; lower is steadier.
 
     >>> answer_entropy([[0, 0, 1, 1], [0, 1, 2, 3], [2, 2, 2, 2]]).tolist()
     [1.0, 2.0, 0.0]
     """
     shares = option_counts(choices) / np.shape(choices)[1]
-    return (
-        -(shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)).sum(
-            axis=1
-        )
-        + 0
-    )
+    bits = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    entropy = -(shares * bits).sum(axis=1)
+    return entropy + 0  # 0 in place of -0
 
 
 def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
-    r"""Compute each item's chance to be ambiguous under r of its R variations, drawn at random.
+    r"""Compute each item's chance to be ambiguous under r random ones of R variations.
 
     .. math:: 1 - \sum_o \binom{m_o}{r} \Big/ \binom{R}{r}
 
     Ambiguity grows with the number of variations; runs compare at the same r. At r = R
-    it is
-    :func:`is_ambiguous`, at r = 2 it is 1 - SC without replacement.
+    it is :func:`is_ambiguous`, at r = 2 it is 1 - SC without replacement.
 
     >>> rarefied_ambiguity([[0, 0, 1]], 2).round(6).tolist()
     [0.666667]
     """
-    chosen = option_counts(choices)
+    counts = option_counts(choices)
     variations = np.shape(choices)[1]
     if not 1 <= r <= variations:
         raise UserError(
             f"r must lie between 1 and the {variations} variations there are, not {r}."
         )
-    return 1 - comb(chosen, r).sum(axis=1) / comb(variations, r)
+    return 1 - comb(counts, r).sum(axis=1) / comb(variations, r)
 
 
 def taxonomy_classes(
@@ -178,7 +174,7 @@ def taxonomy_classes(
     ['factuality', 'error', 'randomness']
     """
     check_tau(tau)
-    steady = self_consistency(choices, replacement) >= tau - 1e-12
+    steady = self_consistency(choices, replacement) >= tau - _ROUNDING
     right = is_judged_correct(choices, correct, correct_by)
     return np.where(steady, np.where(right, "factuality", "error"), "randomness")
 
@@ -203,23 +199,28 @@ def check_correct_by(correct_by: str) -> str:
 def classes_over_tau(
     scores: pd.DataFrame, taus: Sequence[float], correct_by: str = "majority"
 ) -> pd.DataFrame:
-    """Repeat the taxonomy for many thresholds, for curves of its shares: one row a tau and item."""
-    parts = []
+    """Repeat the taxonomy for many thresholds: one row a tau and item, for curves."""
+    tables = []
     for tau in taus:
-        steady = scores["self_consistency"] >= check_tau(tau) - 1e-12
-        right = scores[CORRECT_BY_COLUMNS[check_correct_by(correct_by)]].astype(bool)
-        flags = {
-            "factuality": steady & right,
-            "error": steady & ~right,
-            "randomness": ~steady,
-        }
-        parts.append(scores[["item"]].assign(tau=tau, **flags))
-    return pd.concat(parts, ignore_index=True).astype(dict.fromkeys(CLASSES, int))
+        check_tau(tau)
+        steady = scores["self_consistency"] >= tau - _ROUNDING
+        column = CORRECT_BY_COLUMNS[check_correct_by(correct_by)]
+        right = scores[column].astype(bool)
+        classes = scores[["item"]].assign(
+            tau=tau,
+            factuality=steady & right,
+            error=steady & ~right,
+            randomness=~steady,
+        )
+        tables.append(classes)
+    classes_of_all = pd.concat(tables, ignore_index=True)
+    return classes_of_all.astype(dict.fromkeys(CLASSES, int))
 
 
-def _right(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
+def _is_correct(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
     """Return a table of bool: is the choice the correct option."""
-    table, correct = np.asarray(choices), np.asarray(correct)
+    table = np.asarray(choices)
+    correct = np.asarray(correct)
     if table.ndim != 2 or len(correct) != len(table):
         raise UserError(
             f"{len(table)} items need as many correct options, not {len(correct)}."

@@ -2,15 +2,15 @@ r"""What kind of response is it? Correct, wrong, or one of three uninformative k
 
 The rules, each tried in this order; the first that holds decides.
 
-1. *correct*: a true answer or alias (`helpers.metrics.canonical`). The paper's measures count none
-   about unseen knowledge (:func:`unseen_guesses_as_wrong`).
-2. *repetition*: one to eight words four times in a row; one to four letters six times in a row;
-   five letters or more four times in a row inside a word; or twenty words or more of
-   which fewer than three in ten are different.
-3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"), or the question again:
-   at least nine tenths of the response's words stand in the question, and it holds at
-   least six tenths of the question's words.
-4. *unsure*: one of the phrases of ``unsure.txt``, in English and twelve other languages.
+1. *correct*: a true answer or alias (`helpers.metrics.canonical`). The paper's measures
+   count none about unseen knowledge (:func:`unseen_guesses_as_wrong`).
+2. *repetition*: one to eight words four times in a row; one to four letters six times
+   in a row; five letters or more four times in a row inside a word; or twenty words or
+   more of which fewer than three in ten are different.
+3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"), or the
+   question again: at least nine tenths of the response's words stand in the question,
+   and it holds at least six tenths of the question's words.
+4. *unsure*: a phrase of ``unsure.txt``, in English and twelve other languages.
 5. *wrong*: anything else.
 
 Source: Zheng, Lapata and Pan 2024, section 3.3 and Table 3, describe the kinds
@@ -33,27 +33,27 @@ UNINFORMATIVE_KINDS = RESPONSE_KINDS[2:]
 CORRECTNESS_RULES = {"exact": same_answer, "contains": contains_answer}
 PLACEHOLDER_ANSWERS = frozenset(
     (
-        *(
-            "none",
-            "n a",
-            "na",
-            "nil",
-            "null",
-            "nan",
-            "blank",
-            "empty",
-            "answer",
-            "question",
-        ),
-        *("your answer", "answer here", "question answer", "response", "instruction"),
+        "none",
+        "n a",
+        "na",
+        "nil",
+        "null",
+        "nan",
+        "blank",
+        "empty",
+        "answer",
+        "question",
+        "your answer",
+        "answer here",
+        "question answer",
+        "response",
+        "instruction",
     )
 )
+_PHRASES_FILE = files(__package__).joinpath("unsure.txt")
 UNSURE_PHRASES = tuple(
     line
-    for line in files(__package__)
-    .joinpath("unsure.txt")
-    .read_text("utf-8")
-    .splitlines()
+    for line in _PHRASES_FILE.read_text("utf-8").splitlines()
     if line and not line.startswith("#")
 )
 _UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
@@ -65,15 +65,18 @@ def response_kind(
 ) -> str:
     """Name the kind of a response.
 
-    >>> response_kind(" Paris.", "Capital of France?", ["Paris"]), response_kind("I'm not sure.")
-    ('correct', 'unsure')
-    >>> response_kind("one, one, one, one, one"), response_kind("  ?"), response_kind("Lyon", "", ["Paris"])
-    ('repetition', 'none', 'wrong')
+    >>> response_kind(" Paris.", "Capital of France?", ["Paris"])
+    'correct'
+    >>> response_kind("Lyon", "Capital of France?", ["Paris"])
+    'wrong'
+    >>> response_kind("I'm not sure."), response_kind("  ?")
+    ('unsure', 'none')
+    >>> response_kind("one, one, one, one, one")
+    'repetition'
     """
     if match not in CORRECTNESS_RULES:
-        raise UserError(
-            f'A response matches by {" or ".join(CORRECTNESS_RULES)}, not by "{match}".'
-        )
+        rules = " or ".join(CORRECTNESS_RULES)
+        raise UserError(f'A response matches by {rules}, not by "{match}".')
     text = text_without_thoughts(text)
     words = normalise_text(text)
     if CORRECTNESS_RULES[match](text, answers):
@@ -82,7 +85,9 @@ def response_kind(
         return "repetition"
     if _is_none(words, normalise_text(question)):
         return "none"
-    return "unsure" if _UNSURE.search(words) else "wrong"
+    if _UNSURE.search(words):
+        return "unsure"
+    return "wrong"
 
 
 def is_repetition(text: str) -> bool:
@@ -98,26 +103,37 @@ def is_repetition(text: str) -> bool:
         return True
     if _LETTERS.search(" ".join(words)):
         return True
-    for size in range(1, min(8, len(words) // 4) + 1):
-        same = [a == b for a, b in zip(words, words[size:])]
-        run = 0
-        for equal in same:
-            run = run + 1 if equal else 0
-            if run >= 3 * size:
-                return True
+    longest = min(8, len(words) // 4)
+    return any(_repeats_four_times(words, size) for size in range(1, longest + 1))
+
+
+def _repeats_four_times(words: list[str], size: int) -> bool:
+    """Say whether so many words stand four times in a row."""
+    run = 0
+    # In four rounds, the last three are each the same as the round before.
+    for word, word_a_round_later in zip(words, words[size:], strict=False):
+        if word == word_a_round_later:
+            run += 1
+        else:
+            run = 0
+        if run >= 3 * size:
+            return True
     return False
 
 
 def mark_responses(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
-    """Mark responses with their ``kind`` and ``label``, by ``text, question, answers`` alone."""
+    """Add ``kind`` and ``label`` of responses, by ``text, question, answers`` alone."""
     check_columns(texts, ("text", "question", "answers"), "responses")
-    triples = zip(texts["text"], texts["question"], texts["answers"])
-    kinds = [response_kind(*triple, match) for triple in triples]
+    responses = zip(texts["text"], texts["question"], texts["answers"], strict=True)
+    kinds = [
+        response_kind(text, question, answers, match)
+        for text, question, answers in responses
+    ]
     return texts.assign(kind=kinds, label=response_labels(kinds))
 
 
 def unseen_guesses_as_wrong(marked: pd.DataFrame) -> pd.DataFrame:
-    """Call no response about unseen knowledge correct, as the paper's measures have it."""
+    """Call no response about unseen knowledge correct, as the paper's measures do."""
     guessed = ~marked["seen"].astype(bool) & (marked["kind"] == "correct")
     kinds = marked["kind"].mask(guessed, "wrong")
     return marked.assign(kind=kinds, label=response_labels(kinds))
@@ -130,27 +146,28 @@ def response_labels(kinds: Iterable[str]) -> list[str]:
 
 def response_kind_shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
     """Tabulate how the responses of each group divide into kinds: shares, and ``n``."""
-    counts = pd.crosstab(by, marked["kind"]).reindex(
-        columns=list(RESPONSE_KINDS), fill_value=0
-    )
+    counts = pd.crosstab(by, marked["kind"])
+    counts = counts.reindex(columns=list(RESPONSE_KINDS), fill_value=0)
     n = counts.sum(axis=1)
     return counts.div(n, axis=0).assign(n=n).loc[by.unique()]
 
 
 def apply_judge_verdicts(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFrame:
-    """Call those wrong responses correct that a judge accepts (`notebooks.analysis.judges`)."""
-    yes = verdicts.reindex(marked.index, fill_value=False).astype(bool)
-    yes &= marked["seen"].astype(bool) & (marked["kind"] == "wrong")
-    kinds = marked["kind"].mask(yes, "correct")
+    """Call wrong responses correct that a judge of `notebooks.analysis` accepts."""
+    accepted = verdicts.reindex(marked.index, fill_value=False).astype(bool)
+    accepted &= marked["seen"].astype(bool) & (marked["kind"] == "wrong")
+    kinds = marked["kind"].mask(accepted, "correct")
     return marked.assign(kind=kinds, label=response_labels(kinds))
 
 
-def _is_none(words: str, question: str) -> bool:
-    if not words or words in PLACEHOLDER_ANSWERS:
+def _is_none(response: str, question: str) -> bool:
+    """Say whether a response holds no answer (rule 3); both texts are normalised."""
+    if not response or response in PLACEHOLDER_ANSWERS:
         return True
-    said, asked = words.split(), question.split()
-    if len(asked) < 3:
+    words = response.split()
+    if len(question.split()) < 3:
         return False
-    inside = sum(word in set(asked) for word in said)
-    covered = len(set(said) & set(asked)) / len(set(asked))
-    return inside >= 0.9 * len(said) and covered >= 0.6
+    question_words = set(question.split())
+    n_inside = sum(word in question_words for word in words)
+    covered = len(question_words.intersection(words)) / len(question_words)
+    return n_inside >= 0.9 * len(words) and covered >= 0.6

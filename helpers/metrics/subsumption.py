@@ -11,7 +11,7 @@ from helpers import UserError
 
 
 def subsumption_rate(small: npt.ArrayLike, large: npt.ArrayLike) -> float:
-    r"""Compute the share of what one model knows that another knows too (section 4.2.2).
+    r"""Compute the share of what one model knows that another knows, too (4.2.2).
 
     .. math:: \eta(\theta_1 \mid \theta_2, F) =
         \frac{|\delta(\theta_1, F) \cap \delta(\theta_2, F)|}{|\delta(\theta_1, F)|}
@@ -19,17 +19,20 @@ def subsumption_rate(small: npt.ArrayLike, large: npt.ArrayLike) -> float:
     >>> subsumption_rate([True, True, False], [True, False, True])
     0.5
     """
-    known, too = np.asarray(small, dtype=bool), np.asarray(large, dtype=bool)
-    if known.shape != too.shape:
+    known = np.asarray(small, dtype=bool)
+    known_to_large = np.asarray(large, dtype=bool)
+    if known.shape != known_to_large.shape:
         raise UserError(
-            f"A subsumption rate needs the same facts of both models, not {known.size} and "
-            f"{too.size}."
+            "A subsumption rate needs the same facts of both models, "
+            f"not {known.size} and {known_to_large.size}."
         )
-    return float(subsumption_statistic(np.column_stack([known, too]).astype(float)))
+    both = np.column_stack([known, known_to_large]).astype(float)
+    return float(subsumption_statistic(both))
 
 
 def subsumption_statistic(values: np.ndarray) -> np.ndarray:
-    """Compute the subsumption rate of two columns of 0 and 1: a statistic for the bootstrap."""
+    """Compute the subsumption rate of two columns of 0 and 1, for a bootstrap."""
     known = values[..., 0].sum(axis=-1)
+    known_to_both = (values[..., 0] * values[..., 1]).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (values[..., 0] * values[..., 1]).sum(axis=-1) / known
+        return known_to_both / known

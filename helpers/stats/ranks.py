@@ -131,8 +131,8 @@ def bootstrap_over_groups(
     and counted.
 
     >>> pairs = [[1, 2], [2, 1], [3, 4], [4, 3]]
-    >>> found = bootstrap_over_groups(pairs, ["a", "a", "b", "b"], n_resamples=100)
-    >>> [round(number, 2) for number in found]
+    >>> interval = bootstrap_over_groups(pairs, ["a", "a", "b", "b"], n_resamples=100)
+    >>> [round(number, 2) for number in interval]
     [0.6, -1.0, 0.6, 4, 2, 0]
     """
     table = np.asarray(values, dtype=float)
