@@ -96,7 +96,7 @@ def _requests(line: Record) -> list[list[Any]]:
     requests = line["arguments"]
     if isinstance(requests, list):
         return requests
-    return [[each["arg_0"], each.get("arg_1")] for each in requests.values()]
+    return [[request["arg_0"], request.get("arg_1")] for request in requests.values()]
 
 
 def _likeliest_option(line: Record, rule: str) -> Record:
