@@ -75,7 +75,7 @@ def test_groups_are_those_of_the_names(facts):
 def test_both_panels_draw_the_shares_they_name(facts):
     left, right = smollm2.draw_accuracy_beside_atlas(facts, **DRAWS)
     table = records.recorded_evaluation(["atlas-m"]).query(
-        "condition == @records.ALONE"
+        "condition == @records.QUESTION_ALONE"
     )
     drawn = [set(np.round(line.get_ydata(), 12)) for line in left.get_lines()]
     assert set(table["estimate"].round(12)) in drawn
