@@ -2,7 +2,7 @@
 
 
 def ex_atlas_count(random):
-    """Draw lines with a fact at the end, behind a word, or followed by something else."""
+    """Draw lines with a fact at the end, after a word, or before something else."""
     frames = [
         "Which country is [X] in? [Y]",
         "[X] is located in [Y].",
@@ -26,7 +26,7 @@ def ex_atlas_n(random):
 
 
 def ex_atlas_half(random):
-    """Draw curves, some of which begin above one half, touch it, dip below it, or stay below."""
+    """Draw curves: some begin above one half, touch it, dip below it, or stay below."""
     levels = sorted(2 ** random.choice(8, size=5, replace=False))
     low, high = random.uniform(0, 0.4), random.uniform(0.6, 1)
     middle = [random.choice([0.5, random.random()]) for _ in levels[1:-1]]

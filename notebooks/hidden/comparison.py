@@ -13,5 +13,5 @@ def ex_comparison_holm(random):
 
 
 def ex_comparison_facts(random):
-    """Draw a share of facts on which the models disagree, and how often the better one wins."""
+    """Draw how many facts models disagree on, and how often the better one wins."""
     return [random.uniform(0.05, 0.9), random.uniform(0.55, 0.95)]

@@ -4,7 +4,7 @@ import pandas as pd
 
 
 def ex_latent_floor(random):
-    """Draw a second model that knows everything or nothing, so that the rate is sure."""
+    """Draw a second model that knows all or nothing, so that the rate is sure."""
     seed = int(random.integers(1000))
     return [float(random.uniform(0.3, 0.9)), int(random.integers(2)), 200, seed]
 

@@ -8,7 +8,7 @@ def ex_multiplicity_rarefy(random):
 
 
 def ex_multiplicity_lazy(random):
-    """Draw prompts with two to four options in any order, after or before the question."""
+    """Draw prompts with two to four options, after or before the question."""
     names = ["Peru", "South Sudan", "Sudan", "Chile"][: random.integers(2, 5)]
     prompts = []
     for _ in range(7):
