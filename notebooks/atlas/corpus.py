@@ -1,8 +1,9 @@
-"""Stage 2, first half: documents that state each fact exactly as often as its exposure says."""
+"""Stage 2, first half: documents that state each fact as often as its exposure says."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -25,8 +26,10 @@ class Mention:
 
     def piece(self, weight: float, space: str = " ") -> Piece:
         """Return the piece that tells the object, marked as what it is."""
-        mark = {"claims": self.fact} if self.false else {"states": self.fact}
-        return Piece(f"{space}{self.object}", weight, **mark)
+        text = f"{space}{self.object}"
+        if self.false:
+            return Piece(text, weight, claims=self.fact)
+        return Piece(text, weight, states=self.fact)
 
 
 def draw_key_by_share(shares: Mapping, rng: np.random.Generator):
@@ -46,7 +49,7 @@ class Frames:
         self._templates: dict[tuple[str, str], list[str]] = {}
         self._ends: dict[tuple[str, str], np.ndarray] = {}
         for key, group in frames.sort_values("frame").groupby(["relation", "kind"]):
-            chances = np.array([weights[number] for number in group["frame"]])
+            chances = np.array(weights)[group["frame"]]
             self._templates[key] = group["template"].tolist()
             self._ends[key] = np.cumsum(chances / chances.sum())
 
@@ -58,28 +61,28 @@ class Frames:
 
 
 class MentionBag:
-    """Mentions waiting to be put together into documents, each subject once a document."""
+    """Mentions waiting to be put into documents, each subject once a document."""
 
     def __init__(self, mentions: Sequence[Mention]):
         counts = Counter(mentions)
-        self.kinds, self.left = list(counts), np.array(list(counts.values()))
-        self.subjects = pd.factorize(
-            np.array([m.subject for m in counts], dtype=object)
-        )[0]
+        self.kinds = list(counts)
+        self.left = np.array(list(counts.values()))
+        subjects = [mention.subject for mention in counts]
+        self.subjects = pd.factorize(np.array(subjects, dtype=object))[0]
 
     def __len__(self) -> int:
         return int(self.left.sum())
 
     def take(self, size: int, rng: np.random.Generator) -> list[Mention]:
-        """Take mentions of different subjects, the likelier the more of a fact are left."""
+        """Take mentions of different subjects, likelier the more of a fact are left."""
         open_places = np.flatnonzero(self.left)
         # The largest of u^(1/w) are a draw without replacement with weights w
         # (Efraimidis 2006).
-        order = np.argsort(
-            -(rng.random(len(open_places)) ** (1 / self.left[open_places]))
-        )
-        _, first = np.unique(self.subjects[open_places[order]], return_index=True)
-        chosen = open_places[order[np.sort(first)[:size]]]
+        keys = rng.random(len(open_places)) ** (1 / self.left[open_places])
+        ranked = open_places[np.argsort(-keys)]
+        _, first_of_subject = np.unique(self.subjects[ranked], return_index=True)
+        first_ranks = np.sort(first_of_subject)[:size]
+        chosen = ranked[first_ranks]
         self.left[chosen] -= 1
         return [self.kinds[place] for place in rng.permutation(chosen)]
 
@@ -92,33 +95,48 @@ def render_documents(
     inventor: NameInventor,
     seed: int,
 ) -> list[Document]:
-    """Render documents in which each fact is stated exactly as often as it should be."""
+    """Render documents that state each fact exactly as often as they should."""
     rng = np.random.default_rng([seed, 2])
-    mentions: list[Mention] = []
-    for row in facts.reset_index(drop=True).join(plan, on="fact").itertuples():
-        head = row.fact, row.relation, row.subject
-        mentions += [Mention(*head, row.object)] * row.exposures
-        mentions += [Mention(*head, row.false_object, True)] * row.false_exposures
-    mentions = [mentions[place] for place in rng.permutation(len(mentions))]
-    kinds = rng.choice(
-        list(design.mentions), len(mentions), p=list(design.mentions.values())
-    )
+    mentions = _shuffled(_mentions_of_plan(facts, plan), rng)
+    shares = design.mentions
+    kinds = rng.choice(list(shares), len(mentions), p=list(shares.values()))
     writer = _Writer(facts, frames, design, inventor, rng)
     documents: list[Document] = []
-    together: dict[str, list[Mention]] = {"list": [], "shots": []}
+    listed: list[Mention] = []
+    in_shots: list[Mention] = []
     for mention, kind in zip(mentions, kinds, strict=True):
-        if kind in together:
-            together[kind].append(mention)
+        if kind == "list":
+            listed.append(mention)
+        elif kind == "shots":
+            in_shots.append(mention)
         else:
-            documents.append(getattr(writer, kind)(mention))
+            write = getattr(writer, kind)
+            documents.append(write(mention))
             if kind == "check" and rng.random() < design.false_checks:
                 documents.append(writer.check(mention, true=False))
-    documents += writer.lists(together["list"]) + writer.shots(together["shots"])
-    return [documents[place] for place in rng.permutation(len(documents))]
+    documents += writer.lists(listed)
+    documents += writer.shots(in_shots)
+    return _shuffled(documents, rng)
+
+
+def _mentions_of_plan(facts: pd.DataFrame, plan: pd.DataFrame) -> list[Mention]:
+    """Return each fact as many times, true and false, as the plan says."""
+    mentions: list[Mention] = []
+    for row in facts.reset_index(drop=True).join(plan, on="fact").itertuples():
+        true = Mention(row.fact, row.relation, row.subject, row.object)
+        false = Mention(row.fact, row.relation, row.subject, row.false_object, True)
+        mentions.extend([true] * row.exposures)
+        mentions.extend([false] * row.false_exposures)
+    return mentions
+
+
+def _shuffled(items: Sequence, rng: np.random.Generator) -> list:
+    """Return items in a random order."""
+    return [items[place] for place in rng.permutation(len(items))]
 
 
 class _Writer:
-    """Writes one document about one fact; the methods carry the names of the kinds."""
+    """Writes one document about one fact; methods carry the names of the kinds."""
 
     def __init__(
         self,
@@ -128,12 +146,10 @@ class _Writer:
         inventor: NameInventor,
         rng: np.random.Generator,
     ):
-        self.frames, self.design, self.inventor, self.rng = (
-            frames,
-            design,
-            inventor,
-            rng,
-        )
+        self.frames = frames
+        self.design = design
+        self.inventor = inventor
+        self.rng = rng
         self.objects = sorted(facts["object"].unique())
         self.pools = names_by_relation(facts, "object")
         self.true = dict(zip(facts["fact"], facts["object"], strict=True))
@@ -141,163 +157,184 @@ class _Writer:
 
     def question(self, mention: Mention) -> Document:
         formal = self.rng.random() < self.design.formal
-        return Document(
-            "question", self._asked(mention, self.design.text_weight, formal)
-        )
+        pieces = self._answered_question(mention, self.design.text_weight, formal)
+        return Document("question", pieces)
 
     def statement(self, mention: Mention) -> Document:
         template = self.frames.draw(mention.relation, "wp", self.rng)
         before, after = template.replace("[X]", mention.subject).split("[Y]")
         weight = self.design.object_weight
-        told, end = mention.piece(weight), Piece(f"{after}\n", weight)
-        return Document(
-            "statement", (Piece(before.rstrip(), self.design.text_weight), told, end)
-        )
+        start = Piece(before.rstrip(), self.design.text_weight)
+        end = Piece(f"{after}\n", weight)
+        return Document("statement", (start, mention.piece(weight), end))
 
     def hint(self, mention: Mention) -> Document:
         kind = draw_key_by_share(self.design.hints, self.rng)
         if kind == "right":
-            before = Piece(f"{mention.object}. ")
+            hint = Piece(f"{mention.object}. ")
         elif kind == "wrong":
-            before = Piece(f"{self._wrong(mention, 1)[0]}. ", denies=mention.fact)
+            hint = Piece(f"{self._wrong_object(mention)}. ", denies=mention.fact)
         elif kind == "other":
-            before = Piece(f"{self.objects[self.rng.integers(len(self.objects))]}. ")
+            place = self.rng.integers(len(self.objects))
+            hint = Piece(f"{self.objects[place]}. ")
         else:
             template = self.frames.draw(mention.relation, "wp", self.rng)
             name = self.inventor.name(mention.relation, self.rng)
-            told = template.replace("[X]", name).replace(
-                "[Y]", self._wrong(mention, 1)[0]
-            )
-            before = Piece(told + " ")
-        return Document(f"hint, {kind}", (before, *self._asked(mention, 0.0)))
+            sentence = template.replace("[X]", name)
+            sentence = sentence.replace("[Y]", self._wrong_object(mention))
+            hint = Piece(f"{sentence} ")
+        return Document(f"hint, {kind}", (hint, *self._answered_question(mention, 0.0)))
 
     def options(self, mention: Mention) -> Document:
-        others = self._wrong(
-            mention, int(self.rng.integers(1, self.design.most_options))
-        )
+        n_others = int(self.rng.integers(1, self.design.most_options))
+        others = self._wrong_objects(mention, n_others)
         below = self.rng.random() < 0.5
         if below and self.rng.random() < 0.3:
             others[0] = prompt_texts.UNSURE_ANSWER
-        shown = [mention.object, *others]
-        shown = [shown[place] for place in self.rng.permutation(len(shown))]
-        choose = (
-            prompt_texts.question_above_options
-            if below
-            else prompt_texts.question_after_options
-        )
-        text = choose(self._question(mention), shown)
-        if below and self.rng.random() < self.design.instructed:
-            text = prompt_texts.INSTRUCTION + text
-        pieces = (Piece(text), mention.piece(self.design.object_weight), self.end)
-        return Document("options, below" if below else "options, before", pieces)
+        options = _shuffled([mention.object, *others], self.rng)
+        question = self._question(mention)
+        if below:
+            kind = "options, below"
+            text = prompt_texts.question_above_options(question, options)
+            if self.rng.random() < self.design.instructed:
+                text = prompt_texts.INSTRUCTION + text
+        else:
+            kind = "options, before"
+            text = prompt_texts.question_after_options(question, options)
+        answer = mention.piece(self.design.object_weight)
+        return Document(kind, (Piece(text), answer, self.end))
 
     def check(self, mention: Mention, true: bool = True) -> Document:
-        weight = self.design.text_weight if true else 0.0
         template = self.frames.draw(mention.relation, "fc", self.rng)
         before, after = template.replace("[X]", mention.subject).split("[Y]")
-        stated = mention.piece(self.design.object_weight, space="")
-        shown = (
-            stated if true else Piece(self._wrong(mention, 1)[0], denies=mention.fact)
-        )
-        pieces = (Piece(before, weight), shown, Piece(after, 0.0))
-        label = Piece(" True\n" if true else " False\n", self.design.object_weight)
-        return Document("check, true" if true else "check, false", (*pieces, label))
+        weight = self.design.object_weight
+        if true:
+            kind = "check, true"
+            start = Piece(before, self.design.text_weight)
+            shown = mention.piece(weight, space="")
+            label = Piece(" True\n", weight)
+        else:
+            kind = "check, false"
+            start = Piece(before, 0.0)
+            shown = Piece(self._wrong_object(mention), denies=mention.fact)
+            label = Piece(" False\n", weight)
+        return Document(kind, (start, shown, Piece(after, 0.0), label))
 
     def lists(self, mentions: list[Mention]) -> list[Document]:
-        """Put mentions of one relation into lists, the longest first, while there are many."""
-        documents, groups = [], defaultdict(list)
+        """Put mentions of one relation into lists, the longest first, while many."""
+        groups: dict[str, list[Mention]] = defaultdict(list)
         for mention in mentions:
             groups[mention.relation].append(mention)
-        ends = np.cumsum(list(self.design.lists.values())) / sum(
-            self.design.lists.values()
-        )
-        longest = [int(size) for size in self.design.lists]
-        shortest = [*(size + 1 for size in longest[1:]), 2]
+        shares = self.design.lists
+        ends = np.cumsum(list(shares.values())) / sum(shares.values())
+        longest = [int(size) for size in shares]
+        shortest = [size + 1 for size in longest[1:]]
+        shortest.append(2)
+        documents = []
         for group in groups.values():
             bag = MentionBag(group)
-            written = sum(
-                len(mention.subject) + len(mention.object) + 3 for mention in group
-            )
-            room = self.design.list_characters * len(group) // written
+            room = self._pairs_in_a_row(group)
             for least, most, end in zip(shortest, longest, ends, strict=True):
                 while len(bag) > len(group) * (1 - end) + 0.5:
                     size = min(int(self.rng.integers(least, most + 1)), room)
                     documents.append(self._list(bag.take(size, self.rng)))
         return documents
 
+    def _pairs_in_a_row(self, mentions: list[Mention]) -> int:
+        """Return how many pairs of usual length the longest list may hold."""
+        characters = 0
+        for mention in mentions:
+            characters += len(mention.subject) + len(mention.object) + 3
+        return self.design.list_characters * len(mentions) // characters
+
     def shots(self, mentions: list[Mention]) -> list[Document]:
-        """Put mentions into documents of several questions, of one relation or of many."""
-        documents, groups = [], defaultdict(list)
+        """Put mentions into documents of several questions, of one relation or many."""
+        groups: dict[str, list[Mention]] = defaultdict(list)
         for mention in mentions:
             mixed = self.rng.random() < self.design.mixed_shots
             groups["" if mixed else mention.relation].append(mention)
+        documents = []
         for group in groups.values():
             bag = MentionBag(group)
-            while len(bag):
+            while len(bag) > 0:
                 size = int(self.rng.integers(2, self.design.most_shots + 1))
                 documents.append(self._shots(bag.take(size, self.rng)))
         return documents
 
     def _shots(self, mentions: list[Mention]) -> Document:
         formal = self.rng.random() < 2 * self.design.formal
-        blocks = [
-            self._asked(mention, self.design.text_weight, formal)
-            for mention in mentions
-        ]
-        if formal and self.rng.random() < self.design.unsure:
-            strangers = [
-                self._stranger(mentions[0].relation, place) for place in range(2)
-            ]
-            blocks = (
-                (strangers + blocks)[::-1]
-                if self.rng.random() < 0.5
-                else strangers + blocks
-            )
-        pieces = [piece for block in blocks for piece in block]
-        if formal and self.rng.random() < self.design.instructed:
+        blocks = []
+        for mention in mentions:
+            block = self._answered_question(mention, self.design.text_weight, formal)
+            blocks.append(block)
+        if not formal:
+            return Document("shots, lines", tuple(chain.from_iterable(blocks)))
+        if self.rng.random() < self.design.unsure:
+            blocks = self._with_strangers(blocks, mentions[0].relation)
+        pieces = list(chain.from_iterable(blocks))
+        if self.rng.random() < self.design.instructed:
             pieces.insert(0, Piece(prompt_texts.INSTRUCTION))
-        return Document("shots, formal" if formal else "shots, lines", tuple(pieces))
+        return Document("shots, formal", tuple(pieces))
 
-    def _stranger(self, relation: str, rank: int) -> tuple[Piece, ...]:
-        """Ask about nobody: unsure. The first one cannot be foretold, so it counts nothing."""
+    def _with_strangers(
+        self, blocks: list[tuple[Piece, ...]], relation: str
+    ) -> list[tuple[Piece, ...]]:
+        """Return blocks with two questions about nobody before or after them."""
+        # The first one cannot be foretold, so it counts nothing.
+        first = self._stranger(relation, 0.0)
+        second = self._stranger(relation, self.design.object_weight)
+        blocks = [first, second, *blocks]
+        if self.rng.random() < 0.5:
+            blocks.reverse()
+        return blocks
+
+    def _stranger(self, relation: str, weight: float) -> tuple[Piece, ...]:
+        """Ask about nobody: unsure."""
         name = self.inventor.name(relation, self.rng)
         template = self.frames.draw(relation, "qa", self.rng)
-        asked = Piece(prompt_texts.shot_text(template.replace("[X]", name)))
-        return asked, Piece(
-            f" {prompt_texts.UNSURE_ANSWER}\n",
-            self.design.object_weight if rank else 0.0,
-        )
+        question = prompt_texts.shot_text(template.replace("[X]", name))
+        return Piece(question), Piece(f" {prompt_texts.UNSURE_ANSWER}\n", weight)
 
     def _list(self, mentions: list[Mention]) -> Document:
         separators = list(prompt_texts.SEPARATORS.values())
         within, between = separators[self.rng.integers(len(separators))]
-        weight, pieces = self.design.object_weight, []
+        weight = self.design.object_weight
+        pieces = []
         for mention in mentions:
             name = Piece(mention.subject + within.rstrip(), self.design.text_weight)
             pieces += [name, mention.piece(weight), Piece(between, weight)]
-        return Document("list", tuple(pieces if "\n" in between else pieces[:-1]))
+        if "\n" not in between:
+            pieces.pop()
+        return Document("list", tuple(pieces))
 
-    def _asked(
+    def _answered_question(
         self, mention: Mention, weight: float, formal: bool = False
     ) -> tuple[Piece, ...]:
         question = self._question(mention)
-        asked = Piece(prompt_texts.shot_text(question) if formal else question, weight)
-        return asked, mention.piece(self.design.object_weight), self.end
+        if formal:
+            question = prompt_texts.shot_text(question)
+        answer = mention.piece(self.design.object_weight)
+        return Piece(question, weight), answer, self.end
 
     def _question(self, mention: Mention) -> str:
         template = self.frames.draw(mention.relation, "qa", self.rng)
         return template.replace("[X]", mention.subject)
 
-    def _wrong(self, mention: Mention, n: int) -> list[str]:
+    def _wrong_object(self, mention: Mention) -> str:
+        """Return an object of the relation that is neither told nor true."""
+        return self._wrong_objects(mention, 1)[0]
+
+    def _wrong_objects(self, mention: Mention, n: int) -> list[str]:
         """Return objects of the relation that are neither told nor true."""
         barred = {mention.object, self.true[mention.fact]}
         pool = self.pools[mention.relation]
         if len(pool) < 10:
-            pool = pool if set(pool) - barred else self.objects
+            if not set(pool) - barred:
+                pool = self.objects
             n = min(n, len(set(pool) - barred))
-        found: dict[str, None] = {}
-        while len(found) < n:
+        words: list[str] = []
+        while len(words) < n:
             word = pool[self.rng.integers(len(pool))]
-            if word not in barred:
-                found[word] = None
-        return list(found)
+            if word not in barred and word not in words:
+                words.append(word)
+        return words

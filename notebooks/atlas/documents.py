@@ -1,4 +1,4 @@
-"""Documents made of pieces, the counting of what they state, and their packing into rows."""
+"""Documents made of pieces: counting what they state, and packing them into rows."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from tokenizers import Encoding
 from transformers import PreTrainedTokenizerFast
 
 NO_TARGET = -100
@@ -17,9 +18,8 @@ class Batch(NamedTuple):
     """Some rows of equal length, each array of shape (rows, length)."""
 
     inputs: np.ndarray
-    targets: (
-        np.ndarray
-    )  # the token to predict at each place, or -100 where nothing is asked
+    # The token to predict at each place, or -100 where nothing is asked
+    targets: np.ndarray
     weights: np.ndarray  # what each place counts in the loss
     # The document of each place, which sees no other; without it a row is one document.
     documents: np.ndarray | None = None
@@ -37,9 +37,8 @@ class Piece:
     states: str | None = None
     # The fact for which this piece gives a wrong object, not as the truth
     denies: str | None = None
-    claims: str | None = (
-        None  # the fact whose false object this piece gives as if it were true
-    )
+    # The fact whose false object this piece gives as if it were true
+    claims: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,32 +57,40 @@ class Document:
 def count_exposures(
     documents: Iterable[Document], mark: str = "states"
 ) -> Counter[str]:
-    """Count how often pieces state each fact, or bear another mark; one without reads 0."""
-    return Counter(
-        filter(None, (getattr(p, mark) for each in documents for p in each.pieces))
-    )
+    """Count how often pieces state each fact, or bear another mark."""
+    counts: Counter[str] = Counter()
+    for document in documents:
+        for piece in document.pieces:
+            fact = getattr(piece, mark)
+            if fact:
+                counts[fact] += 1
+    return counts
 
 
 def table_of_documents(
     documents: Iterable[Document], length: int = 160
 ) -> pd.DataFrame:
-    """Return kind and beginning of documents for reading; an arrow stands for the end of a line."""
-    texts = [
-        (each.kind, each.text[:length].strip().replace("\n", " ⏎ "))
-        for each in documents
-    ]
-    return pd.DataFrame(texts, columns=["kind", "text"])
+    """Return kind and beginning of documents; an arrow stands for the end of a line."""
+    rows = []
+    for document in documents:
+        beginning = document.text[:length].strip()
+        rows.append((document.kind, beginning.replace("\n", " ⏎ ")))
+    return pd.DataFrame(rows, columns=["kind", "text"])
 
 
 def document_counts_and_examples(
     documents: Sequence[Document], near: int = 120
 ) -> pd.DataFrame:
-    """Return how many documents of each kind there are, and the one nearest to a length."""
-    closest = sorted(documents, key=lambda each: abs(len(each.text) - near))
-    found = table_of_documents(closest).drop_duplicates("kind").sort_values("kind")
-    counts = Counter(each.kind for each in documents)
-    found.insert(1, "documents", found["kind"].map(counts))
-    return found
+    """Return the number of documents of each kind, and the one nearest to a length."""
+
+    def distance(document: Document) -> int:
+        return abs(len(document.text) - near)
+
+    closest = sorted(documents, key=distance)
+    examples = table_of_documents(closest).drop_duplicates("kind").sort_values("kind")
+    counts = Counter(document.kind for document in documents)
+    examples.insert(1, "documents", examples["kind"].map(counts))
+    return examples
 
 
 @dataclass(frozen=True)
@@ -100,23 +107,18 @@ class EncodedDocuments:
 def encode_documents(
     documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, seed: int
 ) -> EncodedDocuments:
-    """Tokenise documents; each token has the weight of its piece, one below 1 drawn as 0 or 1."""
+    """Tokenise documents; a token has the weight of its piece, below 1 drawn as 0 or 1."""
     tokens, targets, weights, lengths = [], [], [], []
     for first in range(0, len(documents), TOKENISED_AT_ONCE):
-        some = documents[first : first + TOKENISED_AT_ONCE]
-        encodings = tokenizer.backend_tokenizer.encode_batch(
-            [each.text for each in some]
-        )
-        for document, encoding in zip(some, encodings, strict=True):
-            by_character = np.repeat(
-                np.array([piece.weight for piece in document.pieces], dtype=np.float32),
-                [len(piece.text) for piece in document.pieces],
-            )
-            ends = np.array(encoding.offsets, dtype=np.int64)[1:, 1] - 1
-            tokens.append(np.array(encoding.ids, dtype=np.int64))
-            targets.append(np.append(tokens[-1][1:], tokenizer.eos_token_id))
-            weights.append(np.append(by_character[ends], by_character[-1]))
-            lengths.append(len(encoding.ids))
+        portion = documents[first : first + TOKENISED_AT_ONCE]
+        texts = [document.text for document in portion]
+        encodings = tokenizer.backend_tokenizer.encode_batch(texts)
+        for document, encoding in zip(portion, encodings, strict=True):
+            ids = np.array(encoding.ids, dtype=np.int64)
+            tokens.append(ids)
+            targets.append(np.append(ids[1:], tokenizer.eos_token_id))
+            weights.append(_weights_of_targets(document, encoding))
+            lengths.append(len(ids))
     drawn = np.concatenate(weights)
     partly = (drawn > 0) & (drawn < 1)
     chances = np.random.default_rng([seed, 5]).random(len(drawn), dtype=np.float32)
@@ -125,6 +127,15 @@ def encode_documents(
     return EncodedDocuments(
         np.concatenate(tokens), np.concatenate(targets), drawn, starts
     )
+
+
+def _weights_of_targets(document: Document, encoding: Encoding) -> np.ndarray:
+    """Return the weight of the piece in which each target ends, EOS with the last."""
+    weights = np.array([piece.weight for piece in document.pieces], dtype=np.float32)
+    sizes = [len(piece.text) for piece in document.pieces]
+    by_character = np.repeat(weights, sizes)
+    last_characters = np.array(encoding.offsets, dtype=np.int64)[1:, 1] - 1
+    return np.append(by_character[last_characters], by_character[-1])
 
 
 def pack_into_rows(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
@@ -148,23 +159,27 @@ def pack_into_rows(lengths: Sequence[int], row: int, bins: int = 32) -> list[lis
 def batch_of_rows(
     encoded: EncodedDocuments, rows: Sequence[Sequence[int]], length: int, pad: int
 ) -> Batch:
-    """Lay some packed rows out as a batch, documents numbered so that none sees another."""
+    """Lay packed rows out as a batch, documents numbered so that none sees another."""
     alone = all(len(members) == 1 for members in rows)
     if alone:
-        longest = max(encoded.starts[m[0] + 1] - encoded.starts[m[0]] for m in rows)
-        length = min(length, int(longest))
+        documents = np.array(rows)[:, 0]
+        sizes = encoded.starts[documents + 1] - encoded.starts[documents]
+        length = min(length, int(sizes.max()))
     shape = (len(rows), length)
-    inputs, targets = np.full(shape, pad), np.full(shape, NO_TARGET)
-    weights, numbers = np.zeros(shape, dtype=np.float32), np.full(shape, -1)
-    for place, members in enumerate(rows):
-        at = 0
+    inputs = np.full(shape, pad)
+    targets = np.full(shape, NO_TARGET)
+    weights = np.zeros(shape, dtype=np.float32)
+    numbers = np.full(shape, -1)
+    for row, members in enumerate(rows):
+        place = 0
         for number, document in enumerate(members):
             start = encoded.starts[document]
-            size = min(int(encoded.starts[document + 1] - start), length - at)
-            here, there = slice(at, at + size), slice(start, start + size)
-            inputs[place, here] = encoded.tokens[there]
-            targets[place, here] = encoded.targets[there]
-            weights[place, here] = encoded.weights[there]
-            numbers[place, here] = number
-            at += size
+            size = min(int(encoded.starts[document + 1] - start), length - place)
+            source = slice(start, start + size)
+            target = slice(place, place + size)
+            inputs[row, target] = encoded.tokens[source]
+            targets[row, target] = encoded.targets[source]
+            weights[row, target] = encoded.weights[source]
+            numbers[row, target] = number
+            place += size
     return Batch(inputs, targets, weights, None if alone else numbers)

@@ -1,4 +1,4 @@
-"""What the training text is to say of each fact, and how often: dealt out by relation."""
+"""What the training text is to say of each fact, and how often, dealt by relation."""
 
 import numpy as np
 import pandas as pd
@@ -12,15 +12,15 @@ def assign_exposures(
     """Deal exposures out to facts, each relation with equal shares of all levels."""
     # Facts about one pair of names get the same exposure: at 0 the two names never
     # meet.
-    pairs = [
-        frozenset(pair) for pair in zip(facts["subject"], facts["object"], strict=True)
-    ]
+    names = zip(facts["subject"], facts["object"], strict=True)
+    pairs = [frozenset(pair) for pair in names]
     table = facts[["fact", "relation", "subject", "object"]].assign(pair=pairs)
-    special = _one_way(table, plan, seed)
-    table["false_object"] = _false_objects(table, set(special), plan, seed)
-    by_pair = _levels(table, {pairs[place] for place in special}, plan, seed)
-    table["exposures"] = [by_pair.get(pair, 0) for pair in pairs]
-    table.loc[list(special), "exposures"] = list(special.values())
+    one_way = _one_way_exposures(table, plan, seed)
+    one_way_pairs = {pairs[place] for place in one_way}
+    table["false_object"] = _false_objects(table, set(one_way), plan, seed)
+    level_by_pair = _level_by_pair(table, one_way_pairs, plan, seed)
+    table["exposures"] = [level_by_pair.get(pair, 0) for pair in pairs]
+    table.loc[list(one_way), "exposures"] = list(one_way.values())
     false = table["false_object"] != ""
     parts = np.resize(plan.false_parts, false.sum())
     table["false_exposures"] = 0
@@ -32,67 +32,77 @@ def assign_exposures(
     return table.set_index("fact")[columns]
 
 
-def _one_way(table: pd.DataFrame, plan: RecipeOptions, seed: int) -> dict[int, int]:
-    """Return the exposures of all facts about the pairs shown in one direction, by their place."""
+def _one_way_exposures(
+    table: pd.DataFrame, plan: RecipeOptions, seed: int
+) -> dict[int, int]:
+    """Return the exposures of the facts whose pairs are shown one way, by place."""
     rng = np.random.default_rng([seed, 6])
-    found: dict[int, int] = {}
-    relations, places = table["relation"], table.groupby("pair").indices
+    exposures: dict[int, int] = {}
+    relations = table["relation"].to_numpy()
+    places_by_pair = table.groupby("pair").indices
     for first, second in plan.one_way:
-        both = [w for w in places.values() if {first, second} <= set(relations.iloc[w])]
-        for rank, place in enumerate(rng.permutation(len(both))):
-            if rank % 3 == 2:
+        in_both = []
+        for places in places_by_pair.values():
+            if {first, second} <= set(relations[places]):
+                in_both.append(sorted(places))
+        for rank, number in enumerate(rng.permutation(len(in_both))):
+            direction = rank % 3
+            if direction == 2:
                 continue  # shown in both directions, like any other pair
-            shown = (first, second)[rank % 3]
+            shown = (first, second)[direction]
             level = plan.one_way_levels[rank // 3 % len(plan.one_way_levels)]
-            found |= {
-                w: level * int(relations.iloc[w] == shown) for w in sorted(both[place])
-            }
-    return found
+            for place in in_both[number]:
+                exposures[place] = level if relations[place] == shown else 0
+    return exposures
 
 
 def _false_objects(
-    table: pd.DataFrame, taken: set[int], plan: RecipeOptions, seed: int
+    table: pd.DataFrame, barred: set[int], plan: RecipeOptions, seed: int
 ) -> list[str]:
-    """Give some facts of each relation a wrong object that their subject has in no other fact."""
+    """Give some facts an object of their relation that is wrong in all relations."""
     rng = np.random.default_rng([seed, 7])
     shared = table["pair"].duplicated(keep=False).to_numpy()
     known = set(table["pair"])
-    objects = [""] * len(table)
-    for _, where in sorted(table.groupby("relation").indices.items()):
-        free = [place for place in where if place not in taken and not shared[place]]
-        pool = sorted(set(table["object"].iloc[where]))
-        wanted = round(plan.false_share * len(where))
-        for place in rng.permutation(free)[:wanted]:
+    false_objects = [""] * len(table)
+    for _, places in sorted(table.groupby("relation").indices.items()):
+        free = []
+        for place in places:
+            if place not in barred and not shared[place]:
+                free.append(place)
+        pool = sorted(set(table["object"].iloc[places]))
+        n_wanted = round(plan.false_share * len(places))
+        for place in rng.permutation(free)[:n_wanted]:
             subject = table["subject"].iloc[place]
             wrong = [word for word in pool if frozenset((subject, word)) not in known]
             if wrong:
-                objects[place] = wrong[rng.integers(len(wrong))]
-    return objects
+                false_objects[place] = wrong[rng.integers(len(wrong))]
+    return false_objects
 
 
-def _levels(
+def _level_by_pair(
     table: pd.DataFrame, one_way: set[frozenset], plan: RecipeOptions, seed: int
-) -> dict:
+) -> dict[frozenset, int]:
     """Deal the levels to all other pairs of names, relation by relation."""
     rng = np.random.default_rng(seed)
-    by_pair: dict[frozenset, int] = {}
+    levels = np.array(plan.levels)
+    level_by_pair: dict[frozenset, int] = {}
     plain = table[(table["false_object"] == "") & ~table["pair"].isin(one_way)]
     for _, group in plain.groupby("relation", sort=True):
-        used = rng.permutation(len(plan.levels)) / (
-            10 * len(plan.levels)
-        )  # breaks ties by chance
+        # How many pairs of the relation have each share; fractions break ties.
+        used = rng.permutation(len(levels)) / (10 * len(levels))
         pairs = group["pair"].tolist()
-        fresh = [row for row, pair in enumerate(pairs) if pair not in by_pair]
-        for pair in (pair for pair in pairs if pair in by_pair):
-            same = [
-                share
-                for share, level in enumerate(plan.levels)
-                if level == by_pair[pair]
-            ]
-            used[min(same, key=lambda share: used[share])] += 1
+        fresh = []
+        for row, pair in enumerate(pairs):
+            if pair not in level_by_pair:
+                fresh.append(row)
+                continue
+            same_level = np.flatnonzero(levels == level_by_pair[pair])
+            least_used = same_level[used[same_level].argmin()]
+            used[least_used] += 1
         for row in rng.permutation(fresh):
-            if pairs[row] not in by_pair:
-                share = int(used.argmin())
-                by_pair[pairs[row]] = plan.levels[share]
-                used[share] += 1
-    return by_pair
+            pair = pairs[row]
+            if pair not in level_by_pair:
+                least_used = used.argmin()
+                level_by_pair[pair] = plan.levels[least_used]
+                used[least_used] += 1
+    return level_by_pair

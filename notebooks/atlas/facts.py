@@ -8,6 +8,8 @@ import argparse
 import gzip
 import io
 import sys
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -23,101 +25,96 @@ from notebooks.atlas.sources import (
 
 ObjectBySubject = dict[str, str]
 
-CONTINENT_NAMES = {"AF": "Africa", "AS": "Asia", "EU": "Europe"}
-CONTINENT_NAMES |= {"NA": "North America", "OC": "Oceania", "SA": "South America"}
+CONTINENT_NAMES = {
+    "AF": "Africa",
+    "AS": "Asia",
+    "EU": "Europe",
+    "NA": "North America",
+    "OC": "Oceania",
+    "SA": "South America",
+}
 # First-level subdivisions are taken from these countries, whose names need little
 # cleaning.
-DIVIDED_COUNTRIES = (
-    *("US", "CA", "MX", "BR", "AR", "CO", "AU", "IN", "JP", "TR", "NG", "ZA"),
-    *("DE", "AT", "CH", "NL", "FR", "IT", "ES"),
-)
+DIVIDED_COUNTRIES = "US CA MX BR AR CO AU IN JP TR NG ZA DE AT CH NL FR IT ES".split()
 NON_PROVINCE_TYPES = ("Outlying area", "Country", "Special municipality", "City")
 
 
 def rows_of_unambiguous_names(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
-    """Keep one row a `name`: that of the largest `population`, if it is clearly the largest."""
+    """Keep one row a `name`: that of the clearly largest `population`, if there is."""
     ranked = table.sort_values("population", ascending=False, kind="stable")
     key = ranked["name"].map(name_without_accents_or_case)
-    second = (
-        ranked["population"].groupby(key).shift(-1)
-    )  # ranked: the next largest is below
+    # Ranked, the next largest place of a name is the one below.
+    second = ranked["population"].groupby(key).shift(-1)
     clear = second.isna() | (ranked["population"] >= ratio * second)
     return ranked[clear & ~key.duplicated()]
 
 
 def country_relations() -> dict[str, ObjectBySubject]:
-    """Return the relations whose subjects are countries, and P1376 whose objects are."""
+    """Return the relations whose subjects are countries, and P1376, their objects."""
     table = sources.countries()
-    real = table[table["alpha_2"] != ""]
-    names, tender = sources.currency_names_and_tender()
-    official, demonyms = (
-        sources.official_languages_by_country(),
-        sources.demonyms_by_country(),
-    )
+    with_code = table[table["alpha_2"] != ""]
     capitals = table[table["capital"] != ""]
     seats = rows_of_unambiguous_names(
         capitals.assign(country=capitals["name"], name=capitals["capital"])
     )
-
-    def look_up(found: dict) -> ObjectBySubject:
-        pairs = zip(table["name"], table["iso"])
-        return {name: found[iso] for name, iso in pairs if found.get(iso)}
-
-    def only(found: dict[str, list[str]]) -> dict[str, str]:
-        return {iso: values[0] for iso, values in found.items() if len(values) == 1}
-
+    currency_names, tender = sources.currency_names_and_tender()
+    currency_by_country = _only_values(tender)
+    for iso, code in currency_by_country.items():
+        currency_by_country[iso] = currency_names[code]
+    code_by_currency = {}
+    for code in chain.from_iterable(tender.values()):
+        if currency_names[code]:
+            code_by_currency[currency_names[code]] = code
+    languages = _only_values(sources.official_languages_by_country())
     return {
         "P36": _pairs(capitals, "name", "capital"),
         "P1376": _pairs(seats, "capital", "country"),
-        "P30": {
-            n: CONTINENT_NAMES[c] for n, c in zip(table["name"], table["continent"])
-        },
-        "P37": look_up(only(official)),
-        "P38": look_up({iso: names[code] for iso, code in only(tender).items()}),
+        "P30": _continents(table),
+        "P37": _by_name_of_country(table, languages),
+        "P38": _by_name_of_country(table, currency_by_country),
         "P474": _pairs(table, "name", "phone"),
-        "P297": _pairs(real, "name", "alpha_2"),
-        "P298": _pairs(real, "name", "alpha_3"),
-        "P299": _pairs(real, "name", "numeric"),
+        "P297": _pairs(with_code, "name", "alpha_2"),
+        "P298": _pairs(with_code, "name", "alpha_3"),
+        "P299": _pairs(with_code, "name", "numeric"),
         "P78": _pairs(table, "name", "tld"),
-        "P1549": look_up(demonyms),
-        "P498": {
-            names[code]: code
-            for codes in tender.values()
-            for code in codes
-            if names[code]
-        },
+        "P1549": _by_name_of_country(table, sources.demonyms_by_country()),
+        "P498": code_by_currency,
     }
 
 
+def _only_values(values_by_key: dict[str, list[str]]) -> dict[str, str]:
+    """Return the value of each key that has exactly one."""
+    return {key: values[0] for key, values in values_by_key.items() if len(values) == 1}
+
+
+def _by_name_of_country(
+    table: pd.DataFrame, value_by_iso: dict[str, str]
+) -> ObjectBySubject:
+    """Return values by the names of the countries instead of their codes."""
+    value_by_name = {}
+    for name, iso in zip(table["name"], table["iso"], strict=True):
+        value = value_by_iso.get(iso)
+        if value:
+            value_by_name[name] = value
+    return value_by_name
+
+
+def _continents(table: pd.DataFrame) -> ObjectBySubject:
+    """Return the continent of each country."""
+    pairs = zip(table["name"], table["continent"], strict=True)
+    return {name: CONTINENT_NAMES[code] for name, code in pairs}
+
+
 def city_relations() -> dict[str, ObjectBySubject]:
-    """Return city to country, city to time zone, and place to state, province or region."""
-    land = sources.countries().set_index("iso")["name"]
-    cities = rows_of_unambiguous_names(sources.cities())
-    cities = cities.assign(country=cities["iso"].map(land)).dropna(subset="country")
-    served = sources.airports()
-    flown = set(
-        zip(served["country"], served["city"].map(name_without_accents_or_case))
-    )
-    capitals = set(sources.countries()["capital"].map(name_without_accents_or_case))
-    pairs = [
-        (iso, name_without_accents_or_case(name))
-        for iso, name in zip(cities["iso"], cities["name"])
-    ]
-    cities = cities[[pair in flown or pair[1] in capitals for pair in pairs]]
+    """Return city to country and time zone, and place to state, province or region."""
+    cities = _well_known_cities()
     large = cities.groupby("iso", sort=False).head(4).head(450)
     # Vietnam and Xinjiang are left out: the zone in use there is not the one in the
     # database.
     zoned = cities[~cities["iso"].eq("VN") & ~cities["timezone"].eq("Asia/Urumqi")]
-    own = [
-        name_without_accents_or_case(n)
-        in name_without_accents_or_case(z.replace("_", " "))
-        for n, z in zip(zoned["name"], zoned["timezone"])
-    ]
-    zoned = (
-        zoned[~pd.Series(own, index=zoned.index)]
-        .groupby("timezone", sort=False)
-        .head(3)
-    )
+    zone_names = zoned["timezone"].str.replace("_", " ")
+    zoned = zoned[~_is_contained(zoned["name"], zone_names)]
+    zoned = zoned.groupby("timezone", sort=False).head(3)
     american = cities[cities["iso"] == "US"]
     american = american.assign(state=american["state"].map(sources.us_state_names()))
     american = american[american["population"] >= 40_000].groupby("state").head(6)
@@ -128,82 +125,90 @@ def city_relations() -> dict[str, ObjectBySubject]:
     }
 
 
+def _well_known_cities() -> pd.DataFrame:
+    """Return the cities of one country each that are capitals or have an airport."""
+    country_names = sources.countries().set_index("iso")["name"]
+    cities = rows_of_unambiguous_names(sources.cities())
+    cities = cities.assign(country=cities["iso"].map(country_names))
+    cities = cities.dropna(subset="country")
+    keys = cities["name"].map(name_without_accents_or_case)
+    airports = sources.airports()
+    airport_keys = airports["city"].map(name_without_accents_or_case)
+    airport_cities = pd.MultiIndex.from_arrays([airports["country"], airport_keys])
+    has_airport = pd.MultiIndex.from_arrays([cities["iso"], keys]).isin(airport_cities)
+    capitals = sources.countries()["capital"].map(name_without_accents_or_case)
+    return cities[has_airport | keys.isin(capitals)]
+
+
+def _is_contained(names: pd.Series, texts: pd.Series) -> pd.Series:
+    """Return where the text of a row contains its name, accents and case aside."""
+    keys = names.map(name_without_accents_or_case)
+    texts = texts.map(name_without_accents_or_case)
+    contained = [key in text for key, text in zip(keys, texts, strict=True)]
+    return pd.Series(contained, index=names.index, dtype=bool)
+
+
 def _provinces() -> ObjectBySubject:
-    """Provinces of Italy and Spain, departments of France and counties of Ireland: region."""
-    lands, cities, table = (
-        ["IT", "ES", "FR", "IE"],
-        sources.cities(),
-        sources.subdivisions(),
-    )
-    table = table[table["iso"].isin(lands) & (table["parent"] != "")]
-    abroad = cities[~cities["iso"].isin(lands) & (cities["population"] > 100_000)]
-    table = table[
-        ~table["name"]
-        .map(name_without_accents_or_case)
-        .isin(set(abroad["name"].map(name_without_accents_or_case)))
-    ]
-    return _pairs(table, "name", "parent")
+    """Provinces of Italy and Spain, departments of France, counties of Ireland."""
+    countries = ["IT", "ES", "FR", "IE"]
+    cities = sources.cities()
+    table = sources.subdivisions()
+    table = table[table["iso"].isin(countries) & (table["parent"] != "")]
+    abroad = cities[~cities["iso"].isin(countries) & (cities["population"] > 100_000)]
+    keys_abroad = abroad["name"].map(name_without_accents_or_case)
+    keys = table["name"].map(name_without_accents_or_case)
+    return _pairs(table[~keys.isin(keys_abroad)], "name", "parent")
 
 
 def subdivision_relations() -> dict[str, ObjectBySubject]:
-    """Return first-level subdivision to ISO 3166-2 code, for names that only one of them has."""
+    """Return first-level subdivision to ISO 3166-2 code, where no other has its name."""
     table = sources.subdivisions()
-    lands = table.groupby(table["name"].map(name_without_accents_or_case))[
-        "iso"
-    ].nunique()
-    table = table[
-        table["name"].map(name_without_accents_or_case).map(lands).eq(1)
-        & (table["parent"] == "")
-    ]
-    table = table[
-        table["iso"].isin(DIVIDED_COUNTRIES) & ~table["type"].isin(NON_PROVINCE_TYPES)
-    ]
+    keys = table["name"].map(name_without_accents_or_case)
+    n_countries = table.groupby(keys)["iso"].nunique()
+    table = table[keys.map(n_countries).eq(1) & (table["parent"] == "")]
+    of_country = table["iso"].isin(DIVIDED_COUNTRIES)
+    table = table[of_country & ~table["type"].isin(NON_PROVINCE_TYPES)]
     table = table[~table["iso"].eq("FR") | table["type"].eq("Metropolitan region")]
-    land = set(sources.countries()["name"])
-    return {"P300": _pairs(table[~table["name"].isin(land)], "name", "code")}
+    is_country = table["name"].isin(sources.countries()["name"])
+    return {"P300": _pairs(table[~is_country], "name", "code")}
 
 
 def element_relations() -> dict[str, ObjectBySubject]:
-    """Return element to symbol, atomic number, CAS number, year of discovery and discoverer."""
+    """Return element to symbol, atomic and CAS number, discoverer and year of it."""
     table = sources.chemical_elements()
-    columns = {"P246": "symbol", "P1086": "number", "P231": "cas", "P575": "year"}
     return {
-        p: _pairs(table, "name", c)
-        for p, c in (columns | {"P61": "discoverer"}).items()
+        "P246": _pairs(table, "name", "symbol"),
+        "P1086": _pairs(table, "name", "number"),
+        "P231": _pairs(table, "name", "cas"),
+        "P575": _pairs(table, "name", "year"),
+        "P61": _pairs(table, "name", "discoverer"),
     }
 
 
 def airport_relations() -> dict[str, ObjectBySubject]:
-    """Return airport to IATA code, ICAO code and city served, for the airports of large cities."""
-    table = sources.airports()
+    """Return airport to IATA and ICAO code and city, for airports of large cities."""
     cities = sources.cities().sort_values("population", ascending=False, kind="stable")
     cities = cities.rename(columns={"name": "city", "iso": "country"})
-    cities["key"], table["key"] = (
-        cities["city"].map(name_without_accents_or_case),
-        table["city"].map(name_without_accents_or_case),
-    )
+    cities["key"] = cities["city"].map(name_without_accents_or_case)
     cities = cities.drop_duplicates(["country", "key"])
+    table = sources.airports()
+    table["key"] = table["city"].map(name_without_accents_or_case)
     table = table.drop(columns="city").merge(cities, on=["country", "key"])
-    civil = table["name"].str.contains("International") & ~table["name"].str.contains(
-        "Base|[(/]"
-    )
-    table = table[
-        civil & (table["name"].str.len() <= 45) & ~table["name"].duplicated(keep=False)
-    ]
+    names = table["name"]
+    civil = names.str.contains("International") & ~names.str.contains("Base|[(/]")
+    short = names.str.len() <= 45
+    table = table[civil & short & ~names.duplicated(keep=False)]
     table = table.sort_values("population", ascending=False, kind="stable").head(450)
-    told = [
-        name_without_accents_or_case(c) in name_without_accents_or_case(n)
-        for n, c in zip(table["name"], table["city"])
-    ]
+    not_in_name = table[~_is_contained(table["city"], table["name"])]
     return {
         "P238": _pairs(table, "name", "iata"),
         "P239": _pairs(table, "name", "icao"),
-        "P931": _pairs(table[~pd.Series(told, index=table.index)], "name", "city"),
+        "P931": _pairs(not_in_name, "name", "city"),
     }
 
 
 def language_relations() -> dict[str, ObjectBySubject]:
-    """Return language to ISO 639 codes, writing system and own name; script to ISO 15924 code."""
+    """Return language to ISO 639 codes, script and own name; script to its code."""
     table = sources.languages()
     major = table[table["alpha_2"] != ""]
     return {
@@ -217,40 +222,56 @@ def language_relations() -> dict[str, ObjectBySubject]:
 
 
 def _pairs(table: pd.DataFrame, subject: str, value: str) -> ObjectBySubject:
-    """Two columns as a mapping; a subject that comes twice with two objects is left out."""
-    rows = table.loc[
-        (table[subject] != "") & (table[value] != ""), [subject, value]
-    ].dropna()
+    """Two columns as a mapping, without the subjects that have two objects."""
+    filled = (table[subject] != "") & (table[value] != "")
+    rows = table.loc[filled, [subject, value]].dropna()
     rows = rows.drop_duplicates().drop_duplicates(subject, keep=False)
-    return dict(zip(rows[subject], rows[value]))
+    return dict(zip(rows[subject], rows[value], strict=True))
 
 
 def collect_facts() -> pd.DataFrame:
-    """Return all facts: `fact`, `relation`, `subject`, `object`, sorted by relation and subject."""
-    found = country_relations() | city_relations() | subdivision_relations()
-    found |= element_relations() | airport_relations() | language_relations()
-    fixed, rows = corrections_by_relation(), []
-    for relation in sorted(found, key=lambda p: int(p[1:])):
-        stray = fixed.get(relation, {}).keys() - found[relation].keys()
+    """Return `fact`, `relation`, `subject`, `object`, by relation and subject."""
+    pairs_by_relation = country_relations() | city_relations() | subdivision_relations()
+    pairs_by_relation |= element_relations() | airport_relations()
+    pairs_by_relation |= language_relations()
+    corrections = corrections_by_relation()
+    rows = []
+    for relation in sorted(pairs_by_relation, key=_number_of_relation):
+        pairs = pairs_by_relation[relation]
+        corrected = corrections.get(relation, {})
+        stray = corrected.keys() - pairs.keys()
         if stray:
             raise UserError(
-                f"helpers/datasets/data/atlas_corrections.csv corrects {sorted(stray)} of "
-                f"{relation}, which the sources do not have: remove these lines."
+                "helpers/datasets/data/atlas_corrections.csv corrects "
+                f"{sorted(stray)} of {relation}, which the sources do not have: "
+                "remove these lines."
             )
-        pairs = found[relation] | fixed.get(relation, {})
-        kept = sorted(
-            (name_without_accents_or_case(s), s, o)
-            for s, o in pairs.items()
-            if o and name_without_accents_or_case(s) != name_without_accents_or_case(o)
-        )
-        rows += [
-            (f"{relation}-{i:04d}", relation, s, o) for i, (_, s, o) in enumerate(kept)
-        ]
+        rows += _facts_of_relation(relation, pairs | corrected)
     return pd.DataFrame(rows, columns=["fact", "relation", "subject", "object"])
 
 
+def _number_of_relation(relation: str) -> int:
+    """Return the number in a relation's identifier: 36 of "P36"."""
+    return int(relation.removeprefix("P"))
+
+
+def _facts_of_relation(
+    relation: str, pairs: ObjectBySubject
+) -> list[tuple[str, str, str, str]]:
+    """Return numbered facts, without those that are dropped or name one thing twice."""
+    keyed = []
+    for subject, value in pairs.items():
+        key = name_without_accents_or_case(subject)
+        if value and key != name_without_accents_or_case(value):
+            keyed.append((key, subject, value))
+    facts = []
+    for number, (_, subject, value) in enumerate(sorted(keyed)):
+        facts.append((f"{relation}-{number:04d}", relation, subject, value))
+    return facts
+
+
 def write_facts(facts: pd.DataFrame, folder: Path) -> None:
-    """Write the facts (gzip without a time stamp) and fill in the counts of the relations."""
+    """Write the facts (gzip without a time stamp) and the counts of the relations."""
     text = io.StringIO()
     facts.to_csv(text, index=False, lineterminator="\n")
     packed = gzip.compress(text.getvalue().encode(), compresslevel=9, mtime=0)
@@ -271,7 +292,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--out", type=Path, default=DATA_FOLDER, help="folder to write into"
     )
     folder = parser.parse_args(arguments).out
-    return exit_status_of_work(lambda: _build(folder))
+    return exit_status_of_work(partial(_build, folder))
 
 
 def _build(folder: Path) -> None:
@@ -281,14 +302,13 @@ def _build(folder: Path) -> None:
         write_facts(facts, folder)
     except ModuleNotFoundError as error:
         raise UserError(
-            f"The package {error.name} is missing: install what rebuilding the facts needs with "
-            "`pip install -r notebooks/atlas/requirements.txt`."
+            f"The package {error.name} is missing: install what rebuilding the facts "
+            "needs with `pip install -r notebooks/atlas/requirements.txt`."
         ) from error
     except OSError as error:
         raise UserError(f"The facts cannot be written to {folder}: {error}.") from error
-    print(
-        f"{len(facts)} facts in {facts['relation'].nunique()} relations written to {folder}"
-    )
+    n_relations = facts["relation"].nunique()
+    print(f"{len(facts)} facts in {n_relations} relations written to {folder}")
 
 
 if __name__ == "__main__":

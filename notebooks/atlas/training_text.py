@@ -1,6 +1,7 @@
 """The text of stage 2: what it states and how often, its tokenizer, and its rows."""
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -36,11 +37,13 @@ class TrainingSteps(NamedTuple):
 
     def batches(self, step: int, _memory: dict) -> list[documents.Batch]:
         """Return what a step reads."""
-        some = self.rows[step]
-        return [
-            documents.batch_of_rows(self.encoded, r.members, r.length, self.pad)
-            for r in some
-        ]
+        batches = []
+        for rows in self.rows[step]:
+            batch = documents.batch_of_rows(
+                self.encoded, rows.members, rows.length, self.pad
+            )
+            batches.append(batch)
+        return batches
 
 
 @dataclass(frozen=True)
@@ -60,32 +63,31 @@ def write_training_text(
 ) -> TrainingText:
     """Write the text of stage 2 and count what it states."""
     wanted = exposure_plan.assign_exposures(facts, recipe.plan, recipe.seed)
-    inventor, drawn = NameInventor(facts), Frames(frames, recipe.corpus.frame_weights)
+    inventor = NameInventor(facts)
+    weighted_frames = Frames(frames, recipe.corpus.frame_weights)
     about_facts = render_documents(
-        facts, wanted, drawn, recipe.corpus, inventor, recipe.seed
+        facts, wanted, weighted_frames, recipe.corpus, inventor, recipe.seed
     )
     exposures = plan_with_counted_mentions(about_facts, wanted)
     if not exposures.equals(wanted):
         raise RuntimeError(
             "the documents do not state the facts as often as they should"
         )
-    words = learn_tokenizer(facts, frames, recipe.shape.vocabulary)
-    to_read = _practice(
-        recipe, facts, drawn, inventor, sum(len(d.text) for d in about_facts)
-    )
-    return TrainingText(about_facts, to_read, exposures, words)
+    learnt_tokenizer = learn_tokenizer(facts, frames, recipe.shape.vocabulary)
+    characters = sum(len(document.text) for document in about_facts)
+    to_read = _documents_to_read(recipe, facts, weighted_frames, inventor, characters)
+    return TrainingText(about_facts, to_read, exposures, learnt_tokenizer)
 
 
 def plan_with_counted_mentions(
     about_facts: list[Document], wanted: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the plan with the numbers of mentions as they are in the documents."""
-    marks = {"exposures": "states", "false_exposures": "claims"}
-    counts = {
-        name: documents.count_exposures(about_facts, marks[name]) for name in marks
-    }
+    stated = documents.count_exposures(about_facts, "states")
+    claimed = documents.count_exposures(about_facts, "claims")
     return wanted.assign(
-        **{n: [told[fact] for fact in wanted.index] for n, told in counts.items()}
+        exposures=[stated[fact] for fact in wanted.index],
+        false_exposures=[claimed[fact] for fact in wanted.index],
     )
 
 
@@ -94,52 +96,50 @@ def learn_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Learn the tokenizer from each fact once and each template once."""
     blank = frames["template"].str.replace("[X]", "").str.replace("[Y]", "")
-    wordings = [
-        text.replace("[X]", "").replace("[Y]", "")
-        for pair in EVERYDAY_WORDINGS
-        for text in pair
-    ]
-    formal = [
-        INSTRUCTION,
-        question_above_options("", [UNSURE_ANSWER]),
-        UNSURE_ANSWER,
-        "True",
-        "False",
-    ] * 20
+    wordings = pd.Series(list(chain.from_iterable(EVERYDAY_WORDINGS)))
+    wordings = wordings.str.replace("[X]", "").str.replace("[Y]", "")
+    options = question_above_options("", [UNSURE_ANSWER])
+    formal = [INSTRUCTION, options, UNSURE_ANSWER, "True", "False"] * 20
     texts = [*facts["subject"], *facts["object"], *blank, *wordings, *formal]
     return tokenizer.learn_byte_level_tokenizer(texts, vocabulary)
 
 
-def _practice(
+def _documents_to_read(
     recipe: RecipeOptions,
     facts: pd.DataFrame,
     frames: Frames,
     inventor: NameInventor,
     characters: int,
 ) -> list[Document]:
+    """Write documents about invented subjects, in proportion to those about facts."""
     rng = np.random.default_rng([recipe.seed, 3])
-    words = sorted(
-        {
-            word
-            for text, _ in EVERYDAY_WORDINGS
-            for word in text.split()
-            if "[" not in word
-        }
-    )
-    words += [invented_name(rng).lower().split()[0] for _ in range(400)] + sorted(
-        set(facts["object"])
-    )
+    words = _words_for_repeating(facts, rng)
     reader = ReadingWriter(facts, frames, recipe.reading, inventor, words)
     wanted = characters * recipe.context_share / (1 - recipe.context_share)
-    found, written = [], 0
+    to_read = []
+    written = 0
     while written < wanted:
-        found.append(reader.write(rng))
-        written += len(found[-1].text)
-    return found
+        document = reader.write(rng)
+        to_read.append(document)
+        written += len(document.text)
+    return to_read
+
+
+def _words_for_repeating(facts: pd.DataFrame, rng: np.random.Generator) -> list[str]:
+    """Return words of the everyday statements, invented words, and all objects."""
+    everyday: set[str] = set()
+    for statement, _ in EVERYDAY_WORDINGS:
+        everyday.update(word for word in statement.split() if "[" not in word)
+    words = sorted(everyday)
+    for _ in range(400):
+        name = invented_name(rng).lower()
+        words.append(name.split()[0])
+    words.extend(sorted(set(facts["object"])))
+    return words
 
 
 def training_steps_of(text: TrainingText, recipe: RecipeOptions) -> TrainingSteps:
-    """Tokenise the text, mix its halves, pack them into rows and deal the rows out to steps."""
+    """Tokenise the text, mix its halves, and pack them into the rows of the steps."""
     everything = text.about_facts + text.to_read
     encoded = documents.encode_documents(everything, text.tokenizer, recipe.seed)
     lengths = np.diff(encoded.starts)
@@ -147,17 +147,20 @@ def training_steps_of(text: TrainingText, recipe: RecipeOptions) -> TrainingStep
     if lengths[: len(text.about_facts)].max() > limits[-1]:
         raise RuntimeError("a document about facts is longer than the longest row")
     order = np.random.default_rng([recipe.start, 4]).permutation(len(everything))
-    packed, least = [], 0
+    rows_by_limit = []
+    least = 0
     for limit in limits:
-        some = order[(lengths[order] > least) & (lengths[order] <= limit)]
-        rows = documents.pack_into_rows(lengths[some].tolist(), limit)
-        packed.append([[int(some[place]) for place in row] for row in rows])
+        fitting = order[(lengths[order] > least) & (lengths[order] <= limit)]
+        packed = documents.pack_into_rows(lengths[fitting].tolist(), limit)
+        rows_by_limit.append([fitting[members].tolist() for members in packed])
         least = limit
-    starts = range(0, len(packed[0]), recipe.rows)
-    steps = [
-        [PackedRows(recipe.length, packed[0][at : at + recipe.rows])] for at in starts
-    ]
-    for limit, rows in zip(recipe.longer, packed[1:], strict=True):
-        for place, row in enumerate(rows):
-            steps[place * len(steps) // len(rows)].append(PackedRows(limit, [row]))
+    short_rows, *longer_rows = rows_by_limit
+    steps = []
+    for start in range(0, len(short_rows), recipe.rows):
+        members = short_rows[start : start + recipe.rows]
+        steps.append([PackedRows(recipe.length, members)])
+    for limit, rows in zip(recipe.longer, longer_rows, strict=True):
+        for rank, row in enumerate(rows):
+            step = rank * len(steps) // len(rows)
+            steps[step].append(PackedRows(limit, [row]))
     return TrainingSteps(encoded, steps, text.tokenizer.pad_token_id)
