@@ -29,7 +29,7 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.M)
 
 
 class PlantedFault(NamedTuple):
-    """A fault: in the module, below `helpers`, one text stands for another."""
+    """A fault: in the module one text stands for another."""
 
     module: str
     what: str
@@ -44,7 +44,7 @@ def planted_faults() -> list[PlantedFault]:
 
 def faulty_source(fault: PlantedFault) -> str:
     """Return the source of a module with the fault, which must have one place and compile."""
-    source = (ROOT / "helpers" / fault.module).read_text(encoding="utf-8")
+    source = (ROOT / fault.module).read_text(encoding="utf-8")
     if (times := source.count(fault.right)) != 1:
         raise ValueError(
             f"{fault.right!r} stands in {fault.module} {times} times, not once"
@@ -70,7 +70,7 @@ def first_failing_test(tests: list[str], fault: PlantedFault | None = None) -> s
             )
         shutil.copy(ROOT / ".pytest.ini", copy)
         if fault is not None:
-            (copy / "helpers" / fault.module).write_text(
+            (copy / fault.module).write_text(
                 faulty_source(fault), encoding="utf-8"
             )
         options = ["-x", "-q", "--hypothesis-seed=0"]
@@ -89,7 +89,7 @@ def first_failing_test(tests: list[str], fault: PlantedFault | None = None) -> s
 
 def _stages(module: str) -> Iterator[list[str]]:
     """Yield which tests to run, one list after the other, while none fails."""
-    package, stem = module.partition("/")[0], Path(module).stem
+    package, stem = Path(module).parts[1], Path(module).stem
     files = [
         path.relative_to(ROOT)
         for path in sorted(ROOT.glob(f"tests/{package}/test_*.py"))
@@ -101,7 +101,7 @@ def _stages(module: str) -> Iterator[list[str]]:
         if word.search(f"{f}\n{(ROOT / f).read_text(encoding='utf-8')}")
     ]
     named.sort(key=lambda name: not name.endswith(f"/test_{stem}.py"))
-    yield [*named, f"helpers/{module}"]
+    yield [*named, module]
     yield [f"tests/{name}" for name in PACKAGES]
     yield [*(f"helpers/{name}" for name in PACKAGES), "tests/studies"]
 

@@ -94,7 +94,7 @@ def book_tools_command(*words: str) -> list[str]:
 def copy_environment() -> dict[str, str]:
     """Return the environment in which commands of a copy find the copy's own helpers.
 
-    The ``copy_small_project`` that runs these tests must not speak to the one that they start.
+    The ``make`` that runs these tests must not speak to the one that they start.
     """
     told = {"PYTHONPATH", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS", "ARGS"}
     kept = {name: value for name, value in os.environ.items() if name not in told}

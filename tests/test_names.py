@@ -15,7 +15,10 @@ FORBIDDEN = set(
     Path(__file__).with_name("forbidden_names.txt").read_text("utf-8").split()
 )
 # Names that others know the package by.
-DOCUMENTED = {"helpers/runs/store.py: start"}
+DOCUMENTED = {
+    "helpers/runs/store.py: start",
+    "helpers/models/language_model.py: Served",
+}
 # Members of the protocol of a study: their module says of what.
 PROTOCOL = {"ask", "facts", "verdict", "summary", "check", "right", "halves", "printed"}
 STUDIES = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity"}

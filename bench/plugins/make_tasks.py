@@ -94,7 +94,7 @@ def measures(name: str) -> dict[str, bool | None]:
     return found
 
 
-def left_out(name: str) -> list[str]:
+def measures_left_out(name: str) -> list[str]:
     """Return the study's measures that the tasks do not compute."""
     found = []
     for measure in STUDIES[name].MEASURES:
@@ -155,5 +155,5 @@ if __name__ == "__main__":
     for written in write_tasks(args.run, args.folder):
         print(written)
     for name in TASK_SETTINGS:
-        for measure in left_out(name):
+        for measure in measures_left_out(name):
             print(f"The tasks do not compute {measure} of {name}: they leave it out.")

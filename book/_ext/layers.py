@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 # Above the core: what keeps runs and is called from a terminal.
-PACKAGES_ABOVE_CORE = ("cli", "runs")
+PACKAGES_ABOVE_CORE = ("cli", "exchange", "runs")
 
 
 def package_purposes(root: Path) -> dict[str, str]:

@@ -119,7 +119,7 @@ def relation_table(name: str | Path) -> pd.DataFrame:
     -------
     DataFrame
         `relation`, `label`, `subject_type`, `object_type`, `n_facts`, `n_objects`; for
-        the atlas also `source_record` and `licence`.
+        the atlas also `source` and `licence`.
 
     Examples
     --------
