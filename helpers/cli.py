@@ -80,7 +80,7 @@ def print_model_measures(args: argparse.Namespace) -> None:
     from helpers.studies import STUDIES
 
     names = args.studies or list(STUDIES)
-    defaults = {}
+    defaults: dict[str, Any] = {}
     for name in names:
         defaults |= measuring.default_run_settings(name)
     settings = settings_from_words(args.set, defaults, "The studies have")
@@ -202,9 +202,9 @@ def print_devices(args: argparse.Namespace) -> None:
     """Say what devices there are, and whether a model fits."""
     from helpers.exchange import devices
 
-    defaults = {"device": "", "dtype": "", "tokens": 1_000_000}
-    settings = dict(defaults)
-    settings |= settings_from_words(args.set, defaults, "This command has")
+    defaults: dict[str, Any] = {"device": "", "dtype": "", "tokens": 1_000_000}
+    settings = settings_from_words(args.set, defaults, "This command has")
+    settings = defaults | settings
     for line in devices.device_descriptions():
         print(line)
     if args.model:

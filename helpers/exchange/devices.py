@@ -144,7 +144,9 @@ def device_need_of_model(
     config = _model_config(name)
     model = _model_without_weights(config, name)
     n_parameters = model.num_parameters()
-    vocabulary, width = model.get_input_embeddings().weight.shape
+    # To torch, a module's attribute may be a module; an embedding's weight is none.
+    weight = model.get_input_embeddings().weight
+    vocabulary, width = weight.shape  # type: ignore[misc]
     place = gpu.choose_device(device)
     number, bytes_per_weight = placement.dtype_and_bytes_per_weight(
         name, place, dtype, n_parameters

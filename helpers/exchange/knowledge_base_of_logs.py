@@ -62,7 +62,7 @@ def _consistency(answers: pd.DataFrame, are_texts: bool) -> list[float]:
         for text, right in row.repeats:
             same_text = spelling(text) == spelling(row.text)
             agree.append(same_text or bool(row.right and right))
-        shares.append(np.mean(agree) if agree else np.nan)
+        shares.append(float(np.mean(agree)) if agree else np.nan)
     return shares
 
 

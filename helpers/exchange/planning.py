@@ -168,7 +168,7 @@ def _spreads(
     other_columns = [f"{column}_other" for column in columns]
     paired_values = paired[columns + other_columns].astype(float)
 
-    def difference(rows: np.ndarray) -> np.ndarray:
+    def difference(rows: np.ndarray) -> np.ndarray | float:
         first, second = np.split(rows, 2, axis=-1)
         return measure.statistic(first) - measure.statistic(second)
 

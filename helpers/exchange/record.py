@@ -105,7 +105,7 @@ def _public_run(manifest: Record, file: str, content: bytes) -> Record:
     dataset = {"name": _public_value(manifest["dataset"]["name"])}
     dataset |= _fields(manifest["dataset"], DATASET_FIELDS)
     work = manifest.get("work") or {}
-    run = {
+    run: Record = {
         "answers": {
             "file": file,
             "sha256": hashlib.sha256(content).hexdigest(),

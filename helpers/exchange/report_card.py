@@ -20,7 +20,10 @@ ORIGIN_NAMES = {
     "folder": "a folder",
     "server": "a server",
 }
-DIRECTION_NAMES = {True: " (higher is better)", False: " (lower is better)"}
+DIRECTION_NAMES: dict[bool | None, str] = {
+    True: " (higher is better)",
+    False: " (lower is better)",
+}
 COMMON_SETTINGS = ("prompt_format", "dtype", "seed", "n_bootstrap")  # of all studies
 
 

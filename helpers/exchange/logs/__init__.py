@@ -105,11 +105,11 @@ def _joined(
             "A log holds sums of log-probabilities, not tokens: rule is "
             f"{' or '.join(LOG_RULES)}, not {rule!r}."
         )
-    paths = [Path(path) for path in paths]
-    if len({path.resolve() for path in paths}) < len(paths):
+    log_paths = [Path(path) for path in paths]
+    if len({path.resolve() for path in log_paths}) < len(log_paths):
         raise UserError("A log is named twice: name each file once.")
     logs: list[Log] = []
-    for path in paths:
+    for path in log_paths:
         with files.reraise_as_malformed_file(path):
             logs.extend(_logs_of_file(path, rule, repeats))
     if not logs:
