@@ -57,8 +57,8 @@ def seed_previous_token_heads(
     the `fast` highest rotary frequencies :math:`w_i`, and a key turned ahead by
     :math:`w_i d`, then meet at
     :math:`q \cdot k / \sqrt{64} = (a z)^2 \sum_i \cos(w_i (r - d)) / 8`, largest at
-    distance r = d. With tied embeddings coordinate 0 shifts all logits alike, so it says nothing
-    about tokens. Everything stays trainable.
+    distance r = d. With tied embeddings coordinate 0 shifts all logits alike, so it
+    says nothing about tokens. Everything stays trainable.
     """
     table = model.model.embed_tokens.weight
     table[:, 0] = constant * size.embedding_sd
