@@ -1,4 +1,4 @@
-"""The bundled models' architecture, and the one part of their start that is set by hand."""
+"""The bundled models' architecture, and the part of their start set by hand."""
 
 import math
 
@@ -7,7 +7,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from notebooks.atlas.recipe import RecipeOptions
 
-HEAD_CHANNELS = 64  # channels of a head: enough slow rotary channels for content beside the fast ones
+# Channels of a head: enough slow rotary ones for content beside the fast ones
+HEAD_CHANNELS = 64
 
 
 def build_model(size: RecipeOptions, seed: int) -> LlamaForCausalLM:
@@ -33,11 +34,11 @@ def build_model(size: RecipeOptions, seed: int) -> LlamaForCausalLM:
     chance = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, weights in sorted(model.named_parameters()):
-            if weights.dim() == 2:
-                deviation = (
-                    size.embedding_sd if "embed_tokens" in name else size.weight_sd
-                )
-                weights.normal_(0.0, deviation, generator=chance)
+            if weights.dim() != 2:
+                continue
+            is_embedding = "embed_tokens" in name
+            deviation = size.embedding_sd if is_embedding else size.weight_sd
+            weights.normal_(0.0, deviation, generator=chance)
         seed_previous_token_heads(model, size)
     return model
 
@@ -55,27 +56,25 @@ def seed_previous_token_heads(
     each token carries the constant z. A query of a z on the first channel of each of
     the `fast` highest rotary frequencies :math:`w_i`, and a key turned ahead by
     :math:`w_i d`, then meet at
-    :math:`q \cdot k / \sqrt{64} = (a z)^2 \sum_i \cos(w_i (r - d)) / 8`, largest at distance
-    r = d. With tied embeddings coordinate 0 shifts all logits alike, so it says nothing
-    about tokens. Everything stays trainable.
+    :math:`q \cdot k / \sqrt{64} = (a z)^2 \sum_i \cos(w_i (r - d)) / 8`, largest at
+    distance r = d. With tied embeddings coordinate 0 shifts all logits alike, so it
+    says nothing about tokens. Everything stays trainable.
     """
     table = model.model.embed_tokens.weight
     table[:, 0] = constant * size.embedding_sd
     z = constant / math.sqrt(1 + (constant**2 - 1) / size.hidden)
     strength = math.sqrt(peak * math.sqrt(HEAD_CHANNELS) / fast) / z
     attention = model.model.layers[0].self_attn
-    frequencies = size.rope_theta ** (
-        -torch.arange(HEAD_CHANNELS // 2) / (HEAD_CHANNELS // 2)
-    )
+    half = HEAD_CHANNELS // 2
+    frequencies = size.rope_theta ** (-torch.arange(half) / half)
     for head, offset in enumerate(size.offsets[: size.heads]):
         rows = slice(head * HEAD_CHANNELS, (head + 1) * HEAD_CHANNELS)
-        query, key = attention.q_proj.weight[rows], attention.k_proj.weight[rows]
+        query = attention.q_proj.weight[rows]
+        key = attention.k_proj.weight[rows]
         query *= 0.3
         key *= 0.3
         turn = frequencies[:fast] * offset
         query[:fast, 0] = strength
-        query[HEAD_CHANNELS // 2 : HEAD_CHANNELS // 2 + fast, 0] = 0.0
+        query[half : half + fast, 0] = 0.0
         key[:fast, 0] = strength * torch.cos(turn)
-        key[HEAD_CHANNELS // 2 : HEAD_CHANNELS // 2 + fast, 0] = strength * torch.sin(
-            turn
-        )
+        key[half : half + fast, 0] = strength * torch.sin(turn)

@@ -107,7 +107,7 @@ class EncodedDocuments:
 def encode_documents(
     documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, seed: int
 ) -> EncodedDocuments:
-    """Tokenise documents; a token has the weight of its piece, below 1 drawn as 0 or 1."""
+    """Tokenise documents; a token has its piece's weight, below 1 drawn as 0 or 1."""
     tokens, targets, weights, lengths = [], [], [], []
     for first in range(0, len(documents), TOKENISED_AT_ONCE):
         portion = documents[first : first + TOKENISED_AT_ONCE]

@@ -7,7 +7,7 @@ from helpers import UserError
 
 
 def exit_status_of_work(work: Callable[[], object]) -> int:
-    """Do a command's work and return its exit status; what a user can mend is one sentence."""
+    """Do a command's work and return its exit status; print what a user can mend."""
     try:
         work()
     except UserError as error:

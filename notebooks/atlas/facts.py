@@ -35,7 +35,27 @@ CONTINENT_NAMES = {
 }
 # First-level subdivisions are taken from these countries, whose names need little
 # cleaning.
-DIVIDED_COUNTRIES = "US CA MX BR AR CO AU IN JP TR NG ZA DE AT CH NL FR IT ES".split()
+DIVIDED_COUNTRIES = (
+    "US",
+    "CA",
+    "MX",
+    "BR",
+    "AR",
+    "CO",
+    "AU",
+    "IN",
+    "JP",
+    "TR",
+    "NG",
+    "ZA",
+    "DE",
+    "AT",
+    "CH",
+    "NL",
+    "FR",
+    "IT",
+    "ES",
+)
 NON_PROVINCE_TYPES = ("Outlying area", "Country", "Special municipality", "City")
 
 
@@ -161,7 +181,7 @@ def _provinces() -> ObjectBySubject:
 
 
 def subdivision_relations() -> dict[str, ObjectBySubject]:
-    """Return first-level subdivision to ISO 3166-2 code, where no other has its name."""
+    """Return first-level subdivision to ISO 3166-2 code, where its name is alone."""
     table = sources.subdivisions()
     keys = table["name"].map(name_without_accents_or_case)
     n_countries = table.groupby(keys)["iso"].nunique()
@@ -174,7 +194,7 @@ def subdivision_relations() -> dict[str, ObjectBySubject]:
 
 
 def element_relations() -> dict[str, ObjectBySubject]:
-    """Return element to symbol, atomic and CAS number, discoverer and year of it."""
+    """Return element to symbol, atomic and CAS number, year and discoverer."""
     table = sources.chemical_elements()
     return {
         "P246": _pairs(table, "name", "symbol"),

@@ -3,9 +3,39 @@
 import numpy as np
 import pandas as pd
 
-ONSETS = (
-    "b br ch d dr f fl g gr h j k kl l m n p pl qu r s sh sk st t th tr v w y z"
-).split()
+ONSETS = [
+    "b",
+    "br",
+    "ch",
+    "d",
+    "dr",
+    "f",
+    "fl",
+    "g",
+    "gr",
+    "h",
+    "j",
+    "k",
+    "kl",
+    "l",
+    "m",
+    "n",
+    "p",
+    "pl",
+    "qu",
+    "r",
+    "s",
+    "sh",
+    "sk",
+    "st",
+    "t",
+    "th",
+    "tr",
+    "v",
+    "w",
+    "y",
+    "z",
+]
 CORES = ["a", "e", "i", "o", "u", "ai", "ea", "ia", "io", "oo"]
 CODAS = ["", "", "", "n", "r", "l", "s", "m", "th", "nd", "rk", "x", "ng"]
 

@@ -1,4 +1,4 @@
-"""Measure a bundled model and describe it: ``python -m notebooks.atlas.model_card FOLDER``.
+"""Measure a model and describe it: ``python -m notebooks.atlas.model_card FOLDER``.
 
 It writes `evaluation.csv` and `README.md`; ``--page`` fills the tables of the book's
 model card.
@@ -7,7 +7,8 @@ model card.
 import argparse
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -43,28 +44,33 @@ def evaluation_as_markdown(table: pd.DataFrame, titles: Mapping[str, str]) -> st
     | 4 | 0.50 [0.20, 0.80] |
     """
     tidy = table.rename(columns={"condition": "measure", "accuracy": "estimate"})
-    shown = wide_interval_table(
-        tidy[tidy["measure"].isin(list(titles))], titles, digits=2, by="exposures"
-    )
-    rows = [
-        ["exposures", *titles.values()],
-        *shown.reset_index().astype(str).to_numpy(),
+    rows = tidy[tidy["measure"].isin(list(titles))]
+    wide = wide_interval_table(rows, titles, digits=2, by="exposures")
+    lines = [
+        _markdown_row(["exposures", *titles.values()]),
+        "|---" * (1 + len(titles)) + "|",
     ]
-    head, *body = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([head, "|---" * len(rows[0]) + "|", *body])
+    for cells in wide.reset_index().astype(str).to_numpy():
+        lines.append(_markdown_row(cells))
+    return "\n".join(lines)
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def fill_page_with_tables(page: str, tables: Mapping[str, str]) -> str:
     """Put tables into the blocks of a page that bear their names."""
 
-    def written(block: re.Match) -> str:
-        if block[1] not in tables:
+    def filled_block(block: re.Match) -> str:
+        name = block[1]
+        if name not in tables:
             raise UserError(
-                f"The model card has a block '{block[1]}': choose from {', '.join(tables)}."
+                f"The model card has a block '{name}': choose from {', '.join(tables)}."
             )
-        return f"{block[1]}\n\n{tables[block[1]]}\n\n"
+        return f"{name}\n\n{tables[name]}\n\n"
 
-    return TABLE_BLOCK.sub(written, page)
+    return TABLE_BLOCK.sub(filled_block, page)
 
 
 def table_as_markdown(table: pd.DataFrame) -> str:
@@ -90,29 +96,41 @@ def main(arguments: list[str] | None = None) -> int:
         const=MODEL_CARD_PAGE,
         help="fill the tables of the model card",
     )
-    given = parser.parse_args(arguments)
-    if not given.folder and not given.page:
+    options = parser.parse_args(arguments)
+    if not options.folder and not options.page:
         parser.error("give the folder of a model, or --page")
-    return exit_status_of_work(
-        lambda: _page(given.page) if given.page else _measure(given.folder, given.n)
-    )
+    if options.page:
+        return exit_status_of_work(partial(_fill_page, options.page))
+    return exit_status_of_work(partial(_measure, options.folder, options.n))
 
 
-def _page(path: Path) -> None:
-    tables = {
-        name: table_as_markdown(table)
-        for name, table in records.tables_of_records(records.bundled_models()).items()
-    }
+def _fill_page(path: Path) -> None:
+    """Write the recorded tables into the page of the model card."""
+    tables = {}
+    for name, table in records.tables_of_records(records.bundled_models()).items():
+        tables[name] = table_as_markdown(table)
     try:
-        path.write_text(
-            fill_page_with_tables(path.read_text(encoding="utf-8"), tables),
-            encoding="utf-8",
-        )
+        page = path.read_text(encoding="utf-8")
+        path.write_text(fill_page_with_tables(page, tables), encoding="utf-8")
     except OSError as error:
         raise UserError(f"The page {path} cannot be read: {error}.") from error
 
 
+def _command_to_train(report: Mapping, folder: Path) -> str:
+    """Return the command that made a model, without its folder."""
+    if "tuning" in report:
+        base = folder.parent / report["base"]
+        return f"python -m notebooks.atlas.chat --base {base.as_posix()}"
+    recipe = report["recipe"]
+    command = f"python -m notebooks.atlas.train --size {recipe['size']}"
+    command += f" --seed {recipe['seed']}"
+    if recipe.get("start"):
+        command += f" --start {recipe['start']}"
+    return command
+
+
 def _measure(folder: Path, n: int) -> None:
+    """Measure a model, and write its evaluation and its card beside it."""
     lm = models.load(folder)
     told = datasets.training_exposure(folder.name, folder.parent)
     facts = datasets.load("atlas")
@@ -120,12 +138,6 @@ def _measure(folder: Path, n: int) -> None:
     table = evaluate_model(lm, facts, datasets.prompt_frames("atlas"), told, n)
     table.to_csv(folder / "evaluation.csv", index=False)
     report = records.training_report(folder.name, folder.parent)
-    if "tuning" in report:
-        command = f"chat --base {(folder.parent / report['base']).as_posix()}"
-    else:
-        recipe = report["recipe"]
-        command = f"train --size {recipe['size']} --seed {recipe['seed']}"
-        command += f" --start {recipe['start']}" if recipe.get("start") else ""
     text = CARD_TEMPLATE.read_text(encoding="utf-8").format(
         name=folder.name,
         folder=folder.as_posix(),
@@ -133,7 +145,7 @@ def _measure(folder: Path, n: int) -> None:
         facts=report["text"]["facts"],
         levels=", ".join(report["text"]["facts_by_exposure"]),
         table=evaluation_as_markdown(table, CONDITION_TITLES),
-        command=f"python -m notebooks.atlas.{command} --out {folder.as_posix()}",
+        command=f"{_command_to_train(report, folder)} --out {folder.as_posix()}",
         sha=user_cache.checksum_of_files([folder / "model.safetensors"]),
         tokens=sum(stage["tokens"] for stage in report["stages"]) / 1e6,
         minutes=sum(stage["seconds"] for stage in report["stages"]) / 60,

@@ -143,7 +143,7 @@ class ReadingWriter:
         return Piece(f" {text}\n", self.design.weight)
 
     def _wording(self, relation: str, rng: np.random.Generator) -> tuple[str, str]:
-        """Return a statement with its gaps, and the question that asks for its object."""
+        """Return a statement with gaps, and the question that asks for its object."""
         source = draw_key_by_share(self.design.wordings, rng)
         if source == "frames":
             statement = self.frames.draw(relation, "wp", rng)

@@ -80,7 +80,7 @@ def tuning_options(**changes: Any) -> RecipeOptions:
 
 
 def read_recipe_changes(path: Path) -> dict[str, Any]:
-    """Read a file of changes of the recipe, and refuse what the recipe does not have."""
+    """Read a file of changes of the recipe; refuse what the recipe does not have."""
     try:
         changes = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

