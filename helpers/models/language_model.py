@@ -89,8 +89,8 @@ class LanguageModel:
     n_parameters : int or None
         None where the files of a model on a server are not to be found.
     prompt_format : str
-        One of `helpers.prompts.prompt_formats.PROMPT_FORMATS`. In ``chat``, prompts go through the
-        tokenizer's template; `wrapping.wrap` makes the other forms.
+        One of `helpers.prompts.prompt_formats.PROMPT_FORMATS`. In ``chat``, prompts go
+        through the tokenizer's template; `wrapping.wrap` makes the other forms.
     files_sha : str or None
         SHA-256 over what besides the weights decides its numbers: configuration,
         tokenizer, template, code.

@@ -30,7 +30,9 @@ def load(
     trust_remote_code: bool = False,
     chat: bool = False,
 ) -> LanguageModel:
-    """Load a causal or sequence-to-sequence model, from safetensors or GGUF, with its tokenizer.
+    """Load a causal or sequence-to-sequence model with its tokenizer.
+
+    The weights come from safetensors or GGUF files.
 
     Parameters
     ----------
@@ -73,8 +75,8 @@ def load(
     if server_address.is_server_address(name):
         if device or dtype or revision or trust_remote_code:
             raise UserError(
-                f"{name} is on a server: its device, dtype and revision are chosen where the "
-                "server is started; leave them out here."
+                f"{name} is on a server: its device, dtype and revision are chosen "
+                "where the server is started; leave them out here."
             )
         from helpers.models.server import served_model
 
@@ -160,7 +162,8 @@ def _code_refused(name: str | Path) -> Iterator[None]:
         if "trust_remote_code" not in str(error):
             raise
         raise UserError(
-            f"{name} comes with its own code, which is not run unless you say so; read it, and if "
+            f"{name} comes with its own code, which is not run unless you say so; read "
+            "it, and if "
             'you trust it, add SET="trust_remote_code=yes" (in Python trust_remote_code=True).'
         ) from error
 
@@ -225,13 +228,14 @@ def _model(
         example = sorted(report["missing_keys"])[0]
         raise UserError(
             f"The weights of {name} lack {len(report['missing_keys'])} tensors of "
-            f"{type(model).__name__} (such as {example}); give the folder of a complete model."
+            f"{type(model).__name__} (such as {example}); give the folder of a "
+            "complete model."
         )
     return model if "device_map" in place.settings else model.to(place.device)
 
 
 def fuse_gelu_activations(model: PreTrainedModel) -> PreTrainedModel:
-    """Have one kernel compute each GELU in its tanh form, instead of eight; return the model."""
+    """Return the model with one kernel, not eight, for each GELU in its tanh form."""
     from torch import nn
     from transformers import activations
 

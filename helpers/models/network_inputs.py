@@ -1,4 +1,4 @@
-"""What a network at hand is given of rows, and what it says of one that it reads whole."""
+"""Inputs of rows for a network at hand, and its logits for a row read whole."""
 
 import functools
 import inspect

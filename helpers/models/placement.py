@@ -75,8 +75,9 @@ def choose_placement(
         and size > MEMORY_SHARE_OF_WEIGHTS * free
     ):
         _need(
-            f"The {gpu.format_gigabytes(size)} of {name} do not fit into the {gpu.format_gigabytes(free)} "
-            f"free on {where}, and to spread them over all devices",
+            f"The {gpu.format_gigabytes(size)} of {name} do not fit into the "
+            f"{gpu.format_gigabytes(free)} free on {where}, and to spread them over "
+            "all devices",
             "accelerate",
         )
         return Placement(where, number, bits, spread=True)
@@ -95,8 +96,8 @@ def no_room_message(
     """Return the sentence on weights that a device's memory does not hold."""
     weights = f"The weights of {name}" + (f" ({size})" if size else "")
     return (
-        f"{weights} do not fit into the {free} of memory free on {where}; choose a smaller "
-        "model, a shorter dtype (bfloat16), another device or a server."
+        f"{weights} do not fit into the {free} of memory free on {where}; choose a "
+        "smaller model, a shorter dtype (bfloat16), another device or a server."
     )
 
 
@@ -107,8 +108,8 @@ def dtype_and_bytes_per_weight(
     if dtype == FOUR_BIT:
         if where.type != "cuda":
             raise UserError(
-                f"{FOUR_BIT} weights need a GPU, and {name} goes to {where}; leave the dtype out, or "
-                "choose bfloat16."
+                f"{FOUR_BIT} weights need a GPU, and {name} goes to {where}; leave the "
+                "dtype out, or choose bfloat16."
             )
         return gpu.best_dtype(where, math.inf), 0.5
     if dtype:
@@ -125,7 +126,7 @@ def dtype_and_bytes_per_weight(
 def reraise_refused_weights(
     folder: Path, name: str | Path, place: Placement
 ) -> Iterator[None]:
-    """Say of weights that cannot be loaded where memory or a quantised checkpoint is the cause."""
+    """Explain a loading error where memory or a quantised checkpoint is its cause."""
     try:
         yield
     except (
@@ -139,9 +140,9 @@ def reraise_refused_weights(
         )
         if method := (told.get("quantization_config") or {}).get("quant_method"):
             raise UserError(
-                f"The weights of {name} are already quantised ({method}), which cannot be read on "
-                f"{place.device} here ({first_line_of_error(error)}); install what it names, or choose the "
-                "model's unquantised weights."
+                f"The weights of {name} are already quantised ({method}), which cannot "
+                f"be read on {place.device} here ({first_line_of_error(error)}); "
+                "install what it names, or choose the model's unquantised weights."
             ) from error
         raise
 
@@ -164,6 +165,6 @@ def _need(what: str, *packages: str) -> None:
     ]:
         needed = " and ".join(missing)
         raise UserError(
-            f"{what} {needed} must be installed (pip install {' '.join(missing)}); or choose a "
-            "smaller model or format, or a server."
+            f"{what} {needed} must be installed (pip install {' '.join(missing)}); or "
+            "choose a smaller model or format, or a server."
         )

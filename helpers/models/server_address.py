@@ -1,4 +1,4 @@
-"""A model on a server, named ``http://host:port#name``, and how hard the server may be pressed."""
+"""A model on a server, named ``http://host:port#name``, and the server's limits."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ class ServerAddress:
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """How hard a server is pressed; the first three are set by ``SERVER_IN_FLIGHT`` and so on."""
+    """Limits of requests; the first three are set by ``SERVER_IN_FLIGHT`` and so on."""
 
     in_flight: int = 32  # the most requests that wait for an answer at once
     timeout: float = 600.0  # seconds for one answer
@@ -63,7 +63,7 @@ class Server:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the sample, rounded, for what a server gives differs a little between times."""
+        """A hash of the sample, rounded, as a server's numbers differ a little each time."""
         rounded = [f"{value:.{FINGERPRINT_DECIMALS}f}" for value in self.sample]
         return hashlib.sha256(json.dumps(rounded).encode()).hexdigest()
 
@@ -102,14 +102,16 @@ def parse_server_address(name: object) -> ServerAddress:
         ) from error
     if parts.username or parts.password or parts.query:
         raise UserError(
-            f"The address of the server {host} holds a user, a password or a question; leave them "
-            f"out, and put the key into the environment, in {SERVER_KEY_VARIABLE}."
+            f"The address of the server {host} holds a user, a password or a question; "
+            "leave them out, and put the key into the environment, in "
+            f"{SERVER_KEY_VARIABLE}."
         )
     url = re.sub(r"(/v1)?/*$", "", url)
     if not host or not model:
         raise UserError(
-            f"{url} does not say which model: write {url if host else 'http://host:8000'}#NAME, "
-            "NAME being what the server calls it."
+            f"{url} does not say which model: write "
+            f"{url if host else 'http://host:8000'}#NAME, NAME being what the server "
+            "calls it."
         )
     return ServerAddress(url, model)
 

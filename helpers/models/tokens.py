@@ -1,4 +1,4 @@
-"""Token ids of prompts and continuations, and the place from which a continuation is scored.
+"""Token ids of prompts and continuations, and where scoring of a continuation starts.
 
 Both are tokenised as one string. A continuation starts where the ids of "prompt +
 continuation" leave those of the prompt alone, at the earliest such place over the
@@ -38,7 +38,7 @@ MOST_KEPT_CHARACTERS = 10_000_000
 
 
 class _Day(datetime):
-    """What templates that ask for the date are told: no prompt changes from day to day."""
+    """A fixed date for templates that ask for it, so that prompts do not change."""
 
     @classmethod
     def now(cls, tz: Any = None) -> datetime:
@@ -68,7 +68,7 @@ class Row:
 
 
 def strings_read_by_model(model: LanguageModel, prompts: Texts) -> list[str]:
-    """Return the exact strings that a model reads for prompts, special tokens included."""
+    """Return the exact strings that a model reads, special tokens included."""
     if model.chat:
         return [_template(model, prompt) for prompt in prompts]
     before, after = _special_ids(model)
@@ -78,7 +78,7 @@ def strings_read_by_model(model: LanguageModel, prompts: Texts) -> list[str]:
 
 
 def prompt_ids(model: LanguageModel, prompts: Texts) -> list[tuple[int, ...]]:
-    """Return the ids of prompts as models read them; a causal model's end token is dropped."""
+    """Return the ids of prompts as read; a causal model's end token is dropped."""
     texts = strings_read_by_model(model, prompts) if model.chat else list(prompts)
     if model.kind == "causal":
         return _causal(model, texts)
@@ -88,7 +88,7 @@ def prompt_ids(model: LanguageModel, prompts: Texts) -> list[tuple[int, ...]]:
 def rows_of_continuations(
     model: LanguageModel, prompts: Texts, continuations: Texts, groups: Groups
 ) -> list[Row]:
-    """Return the row of each prompt and continuation; a group is scored from the same token on."""
+    """Return a row for each continuation; a group is scored from the same token on."""
     # After a template, a text begins without a space.
     said = [c.removeprefix(" ") for c in continuations] if model.chat else continuations
     if model.kind == "seq2seq":
@@ -99,8 +99,8 @@ def rows_of_continuations(
         name = f"The continuation {continuation!r} of {' / '.join(map(str, group))}"
         if row.start == 0 or row.start == len(row.ids) == 1:
             raise UserError(
-                f"{name} has nothing before it, so its first token has no probability; give a "
-                "prompt, or a tokenizer that adds a first token."
+                f"{name} has nothing before it, so its first token has no probability; "
+                "give a prompt, or a tokenizer that adds a first token."
             )
         if not row.scored:
             raise UserError(f"{name} has no tokens; add text to it or drop the row.")
@@ -108,7 +108,7 @@ def rows_of_continuations(
 
 
 def rows_of_texts(model: LanguageModel, texts: Texts) -> list[Row]:
-    """Return rows of whole texts; without a token before it, a text's first one is not scored."""
+    """Return rows of whole texts; a first token with none before it is not scored."""
     model, nothing = replace(model, prompt_format="bare"), [""] * len(texts)
     if model.kind == "seq2seq":
         return _seq2seq_rows(model, nothing, texts)
@@ -116,12 +116,12 @@ def rows_of_texts(model: LanguageModel, texts: Texts) -> list[Row]:
 
 
 def has_first_token(model: LanguageModel) -> bool:
-    """Return whether a token comes before any text, so that the text's first one is scored."""
+    """Return whether a token comes before any text, so that its first one is scored."""
     return model.kind == "seq2seq" or bool(_special_ids(model)[0])
 
 
 def missing_first_token_warning(model: LanguageModel) -> str:
-    """Say so where a model's family reads a first token before every text, and it gets none."""
+    """Return a warning where a model gets no first token but its family reads one."""
     if model.config is None or model.kind != "causal":
         return ""
     config = families.text_config(model.config)
@@ -133,9 +133,10 @@ def missing_first_token_warning(model: LanguageModel) -> str:
     if config.bos_token_id in prompt_ids(model, ["a"])[0]:
         return ""
     return (
-        f"{model.name} gets no first token, though models of its family ({config.model_type}) are "
-        "trained with one before every text and may err without: if its maker adds one, save "
-        "AutoTokenizer.from_pretrained(FOLDER, add_bos_token=True) into its folder."
+        f"{model.name} gets no first token, though models of its family "
+        f"({config.model_type}) are trained with one before every text and may err "
+        "without: if its maker adds one, save AutoTokenizer.from_pretrained(FOLDER, "
+        "add_bos_token=True) into its folder."
     )
 
 
@@ -150,7 +151,7 @@ def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) ->
 
 
 def decoder_start_ids(model: LanguageModel) -> tuple[int, ...]:
-    """Return the ids that a sequence-to-sequence model's decoder reads before any text."""
+    """Return the ids that a sequence-to-sequence decoder reads before any text."""
     places = (model.config, model.generation_config)
     names = ("decoder_start_token_id", "bos_token_id")
     found = [getattr(place, name, None) for name in names for place in places]
@@ -169,14 +170,15 @@ def token_names(model: LanguageModel, ids: Sequence[int]) -> list[str]:
 
 
 def token_id_of_name(model: LanguageModel, name: str) -> int:
-    """Return the id of a token from what a server calls it: ``token_id:7``, or its text."""
+    """Return the id of a token from a server's name: ``token_id:7``, or its text."""
     if name.startswith("token_id:"):
         return int(name.removeprefix("token_id:"))
     ids = _by_text(model).get(name, [])
     if len(ids) != 1:
         raise UserError(
-            f"{model.name} wrote the token {name!r} without its id, and the tokenizer has "
-            f"{len(ids) or 'none'} of this text; take a server that tells token ids (vLLM)."
+            f"{model.name} wrote the token {name!r} without its id, and the tokenizer "
+            f"has {len(ids) or 'none'} of this text; take a server that tells token "
+            "ids (vLLM)."
         )
     return ids[0]
 
@@ -271,7 +273,7 @@ def _special_ids(model: LanguageModel) -> tuple[tuple[int, ...], tuple[int, ...]
 
 
 def _template(model: LanguageModel, prompt: str) -> str:
-    """Return a prompt in the model's template, without thoughts where the template offers both."""
+    """Return a prompt in the model's template, without thoughts where it has them."""
     # Some templates read a text, some a list of parts; either drops the other without a
     # word.
     for content in (prompt, [{"type": "text", "text": prompt}]):
@@ -290,6 +292,6 @@ def _template(model: LanguageModel, prompt: str) -> str:
                 return text
             why = "it leaves the question out"
     raise UserError(
-        f"The chat template of {model.name} cannot put a question ({why}); mend it, or set "
-        "prompt_format=bare."
+        f"The chat template of {model.name} cannot put a question ({why}); mend it, or "
+        "set prompt_format=bare."
     )

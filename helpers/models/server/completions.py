@@ -1,4 +1,4 @@
-"""Requests to a completions server that give exact log-probabilities, and what their answers say.
+"""Requests to a completions server for exact log-probabilities, and their answers.
 
 Prompts go out as token ids, so that what is read is what was meant. Every answer is
 checked before a number of it is used: the server must have read as many tokens as were
@@ -45,7 +45,7 @@ AnswerReader = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class GeneratedToken:
-    """One generated token: its name, its log-probability, and those of the tokens asked for."""
+    """One generated token: its name, log-probability, and those of tokens asked for."""
 
     name: str
     logprob: float
@@ -55,7 +55,7 @@ class GeneratedToken:
 def next_tokens_request(
     settings: RequestSettings, ids: Ids, children: Ids
 ) -> tuple[dict[str, Any], AnswerReader]:
-    """Return the request for what may follow a beginning, and the reader of its answer."""
+    """Return the request for what may follow a beginning, and its reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": 1}
     # The number of tokens stands for what servers send that do not know named tokens.
     body |= {"logprobs": len(children), "logprob_token_ids": list(children)}
@@ -73,7 +73,7 @@ def next_tokens_request(
 def prompt_logprobs_request(
     settings: RequestSettings, ids: Ids
 ) -> tuple[dict[str, Any], AnswerReader]:
-    """Return the request for all tokens of a text, as vLLM answers it, and its reader."""
+    """Return vLLM's request for all tokens of a text, and its reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}
 
     def read(content: Any) -> list[float]:
@@ -91,7 +91,7 @@ def prompt_logprobs_request(
 def echo_request(
     settings: RequestSettings, ids: Ids
 ) -> tuple[dict[str, Any], AnswerReader]:
-    """Return the request that has a text repeated with its log-probabilities, and its reader."""
+    """Return the request that repeats a text with log-probabilities, and its reader."""
     body = {
         **settings,
         "prompt": list(ids),
@@ -167,7 +167,7 @@ def greedy_request(
 
 
 def _choice(content: Any, sent: int) -> dict[str, Any]:
-    """Return the one choice of an answer, if all tokens that were sent have been read."""
+    """Return the one choice of an answer, if the server read all tokens sent."""
     usage = content.get("usage") if isinstance(content, dict) else None
     choices = _field(content, "choices")
     if not isinstance(choices, list) or len(choices) != 1:

@@ -1,4 +1,4 @@
-"""What a server offers, found by asking it, and whether its numbers agree with each other."""
+"""What a server offers, found by asking, and whether its numbers agree."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ def examine_server(
     ids: Sequence[int],
     name_to_id: Callable[[str], int],
 ) -> dict[str, Any]:
-    """Return what is found of a `Server` by asking it, if that is enough for exact scores."""
+    """Return the fields of a `Server` found by asking, if they allow exact scores."""
     ask, settings = (
         _asker(address, limits),
         accepted_settings(address, limits, ids[:-N_CHOICE_TOKENS]),
@@ -46,14 +46,15 @@ def examine_server(
             break
     else:
         raise UserError(
-            f"The server at {address.url} adds no token to any text, so that its log-probabilities "
-            f"cannot be checked; {SERVER_REMEDY}."
+            f"The server at {address.url} adds no token to any text, so that its "
+            f"log-probabilities cannot be checked; {SERVER_REMEDY}."
         )
     step = steps[0]
     if step.logprob < LEAST_TOP_LOG_PROBABILITY:
         raise UserError(
-            f"The server at {address.url} gives the most probable token the log-probability "
-            f"{step.logprob:.3g}, which no vocabulary allows; {SERVER_REMEDY}."
+            f"The server at {address.url} gives the most probable token the "
+            f"log-probability {step.logprob:.3g}, which no vocabulary allows; "
+            f"{SERVER_REMEDY}."
         )
     found: dict[str, list[float]] = {}
     missing = []
@@ -68,8 +69,9 @@ def examine_server(
             missing.append(f"{way}: {error.__cause__}")
     if not found:
         raise UserError(
-            f"The server at {address.url} gives the most probable tokens alone, or nothing, where "
-            f"the log-probabilities of given tokens are asked for ({'; '.join(missing)}); {SERVER_REMEDY}."
+            f"The server at {address.url} gives the most probable tokens alone, or "
+            "nothing, where the log-probabilities of given tokens are asked for "
+            f"({'; '.join(missing)}); {SERVER_REMEDY}."
         )
     chosen = (*beginning, name_to_id(step.name))
     pairs = [
@@ -83,8 +85,9 @@ def examine_server(
     first, other = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
     if not abs(first - other) <= WAY_TOLERANCE:
         raise UserError(
-            f"The server at {address.url} gives one token the log-probabilities {first:.3f} and "
-            f"{other:.3f}, asked for in two ways, so neither can be trusted; {SERVER_REMEDY}."
+            f"The server at {address.url} gives one token the log-probabilities "
+            f"{first:.3f} and {other:.3f}, asked for in two ways, so neither can be "
+            f"trusted; {SERVER_REMEDY}."
         )
     sample = tuple(found.get("prompt_logprobs") or found.get("echo") or found["nodes"])
     told = {"ways": tuple(found), "settings": settings, "sample": sample}
@@ -100,7 +103,7 @@ def _asker(address: ServerAddress, limits: ServerLimits) -> AskServer:
 def accepted_settings(
     address: ServerAddress, limits: ServerLimits, ids: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the settings that a server takes, those that tell token ids only if it does."""
+    """Return the settings that a server takes; those on token ids only if it heeds them."""
     ask = _asker(address, limits)
     plain = {"model": address.model, **completions.GREEDY_SETTINGS}
     for settings in ({**plain, **completions.EXTRA_SETTINGS}, plain):
@@ -114,13 +117,14 @@ def accepted_settings(
             refusal = error
             if error.status in (404, 405, 501):
                 raise UserError(
-                    f"The server at {address.url} has no completions ({completions.COMPLETIONS_PATH}), only "
-                    f"chat, which gives no exact scores; {SERVER_REMEDY}."
+                    f"The server at {address.url} has no completions "
+                    f"({completions.COMPLETIONS_PATH}), only chat, which gives no "
+                    f"exact scores; {SERVER_REMEDY}."
                 ) from error
         except UnusableAnswer as error:
             raise UserError(
-                f"The server at {address.url} gives no log-probabilities with its answers "
-                f"({error.__cause__}); {SERVER_REMEDY}."
+                f"The server at {address.url} gives no log-probabilities with its "
+                f"answers ({error.__cause__}); {SERVER_REMEDY}."
             ) from error
     raise UserError(
         f"The server at {address.url} does not take a prompt of token ids and tell "
@@ -131,7 +135,7 @@ def accepted_settings(
 def _scores(
     ask: AskServer, settings: dict[str, Any], way: str, ids: Ids, last: int
 ) -> list[float]:
-    """Return the log-probabilities of the last tokens of a text; by whole texts, of all."""
+    """Return log-probabilities of a text's last tokens; by whole texts, of all tokens."""
     if way != "nodes":
         request = getattr(completions, way)
         return ask(request(settings, ids))[1:]

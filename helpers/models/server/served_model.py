@@ -91,7 +91,7 @@ def load_from_server(name: str, chat: bool = False) -> Served:
 def _tokenizer(
     address: ServerAddress, root: str | None
 ) -> tuple[PreTrainedTokenizerBase, str, Path]:
-    """Return the tokenizer that is set, or else by the server's names, with name and folder."""
+    """Return the tokenizer set, or else by the server's names, with name and folder."""
     given = os.environ.get(TOKENIZER_VARIABLE)
     places = [given] if given else [place for place in (root, address.model) if place]
     for place in dict.fromkeys(places):
@@ -103,8 +103,9 @@ def _tokenizer(
         except Exception:  # not there, or not to be read: the next place may do
             continue
     raise UserError(
-        f"The tokenizer of {address.model} is not at hand ({' and '.join(places)}: no folder or "
-        f"hub id with a tokenizer); name one in the environment, in {TOKENIZER_VARIABLE}."
+        f"The tokenizer of {address.model} is not at hand ({' and '.join(places)}: no "
+        "folder or hub id with a tokenizer); name one in the environment, in "
+        f"{TOKENIZER_VARIABLE}."
     )
 
 
@@ -139,8 +140,9 @@ def _same_tokens(
             len(ids) if counted else ids for ids in ours
         ]:
             raise UserError(
-                f"The server at {address.url} writes {text!r} in other tokens than the tokenizer "
-                f"found for {address.model}; name the right one in the environment, in {TOKENIZER_VARIABLE}."
+                f"The server at {address.url} writes {text!r} in other tokens than the "
+                f"tokenizer found for {address.model}; name the right one in the "
+                f"environment, in {TOKENIZER_VARIABLE}."
             )
 
 

@@ -1,4 +1,4 @@
-"""Talk to a server: requests in flight, time-outs, retries, and its key from the environment."""
+"""Talk to a server: requests in flight, time-outs, retries, and its key."""
 
 import json
 import os
@@ -24,27 +24,30 @@ from helpers.models.server_address import (
 
 T = TypeVar("T")
 LARGEST_ANSWER = 2**28  # bytes of an answer
-LOWER_LOAD_REMEDY = "lower SERVER_IN_FLIGHT or vLLM's --max-num-batched-tokens and --gpu-memory-utilization"
+LOWER_LOAD_REMEDY = (
+    "lower SERVER_IN_FLIGHT or vLLM's --max-num-batched-tokens "
+    "and --gpu-memory-utilization"
+)
 
 
-class RequestRefused(UserError):
-    """A request that the server turned down for what it asks: no other try would mend it."""
+class RequestRefused(UserError):  # noqa: N818 - callers know it by this name
+    """A request that the server turned down for what it asks: retrying is no use."""
 
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
         self.status = status
 
 
-class UnusableContent(Exception):
-    """What a reader raises where an answer does not hold what was asked for; it says what."""
+class UnusableContent(Exception):  # noqa: N818 - callers know it by this name
+    """Raised by a reader, naming what an answer lacks of what was asked for."""
 
 
-class UnusableAnswer(UserError):
-    """An answer that came whole, again and again, but does not hold what was asked for."""
+class UnusableAnswer(UserError):  # noqa: N818 - callers know it by this name
+    """An answer that came whole, again and again, without what was asked for."""
 
 
-class _Passing(Exception):
-    """A fault that another try may mend; seconds after which the server wants it, if it said."""
+class _PassingError(Exception):
+    """A fault that another try may mend, after the seconds that the server names."""
 
     def __init__(self, sentence: str, after: float = 0.0) -> None:
         super().__init__(sentence)
@@ -70,9 +73,9 @@ class Session:
         read: Callable[[Any], T],
         method: str = "POST",
     ) -> T:
-        """Return what `read` makes of a server's answer, asked for again while that may help."""
+        """Return what `read` makes of a server's answer; retry while that may help."""
         tries = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type((_Passing, UnusableContent)),
+            retry=tenacity.retry_if_exception_type((_PassingError, UnusableContent)),
             stop=self._stop,
             wait=_wait,
             sleep=tenacity.sleep_using_event(self.left),
@@ -82,10 +85,10 @@ class Session:
             return tries(self._once, method, path, body, read)
         except UnusableContent as error:
             raise UnusableAnswer(
-                f"The server at {self.address.url} gave an answer that cannot be used, again and "
-                f"again ({error}); nothing of it is kept."
+                f"The server at {self.address.url} gave an answer that cannot be used, "
+                f"again and again ({error}); nothing of it is kept."
             ) from error
-        except _Passing as error:
+        except _PassingError as error:
             memory = (
                 f"if it ran out of memory, {LOWER_LOAD_REMEDY}; "
                 if self.reached
@@ -93,8 +96,8 @@ class Session:
             )
             raise UserError(
                 f"The server at {self.address.url} {error}, tried again for up to "
-                f"{self.limits.patience:g} seconds; see its log, {memory}start it again if it is "
-                "down, and run this again: what it answered is kept."
+                f"{self.limits.patience:g} seconds; see its log, {memory}start it "
+                "again if it is down, and run this again: what it answered is kept."
             ) from error
 
     def _stop(self, state: tenacity.RetryCallState) -> bool:
@@ -108,16 +111,18 @@ class Session:
         try:
             answer, said = self._answer(method, f"{self.address.url}{path}", body)
         except (httpx2.TimeoutException, TimeoutError) as error:
-            raise _Passing(
+            raise _PassingError(
                 f"did not answer within {self.limits.timeout:g} seconds"
             ) from error
         except httpx2.ConnectError as error:
-            raise _Passing("cannot be reached") from error
+            raise _PassingError("cannot be reached") from error
         except httpx2.TransportError as error:
-            raise _Passing(f"cut the connection ({type(error).__name__})") from error
+            raise _PassingError(
+                f"cut the connection ({type(error).__name__})"
+            ) from error
         self.reached = True
         if answer.status_code in network.TRANSIENT_STATUSES:
-            raise _Passing(
+            raise _PassingError(
                 f"answered with status {answer.status_code}",
                 network.retry_after_seconds(answer),
             )
@@ -128,7 +133,7 @@ class Session:
         try:
             content = json.loads(said)
         except (ValueError, RecursionError) as error:
-            raise _Passing("answered with what is no JSON") from error
+            raise _PassingError("answered with what is no JSON") from error
         try:
             return read(content)
         except (UnusableContent, UserError):
@@ -137,7 +142,7 @@ class Session:
             raise UnusableContent(f"not in its form: {type(error).__name__}") from error
 
     def _answer(self, method: str, url: str, body: Any) -> tuple[httpx2.Response, str]:
-        """Return an answer and its text, which must come whole in time and be of bounded size."""
+        """Return an answer and its text, which must come in time and be of bounded size."""
         found, end = bytearray(), monotonic() + self.limits.timeout
         with self.client.stream(method, url, json=body) as answer:
             for part in answer.iter_bytes():
@@ -145,7 +150,8 @@ class Session:
                 if len(found) > LARGEST_ANSWER:
                     raise UserError(
                         f"The server at {self.address.url} answered with more than "
-                        f"{LARGEST_ANSWER >> 20} MB, which no answer has: see what it is."
+                        f"{LARGEST_ANSWER >> 20} MB, which no answer has: see what it "
+                        "is."
                     )
                 if monotonic() > end:  # in all, however steadily bytes come
                     raise TimeoutError
@@ -162,7 +168,7 @@ class Session:
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
-    """Return the seconds before another try: twice as many each time, and not all clients' same."""
+    """Return the seconds before another try: doubled each time, random per client."""
     backoff = tenacity.wait_random_exponential(
         multiplier=0.25, max=network.LONGEST_WAIT
     )(state)
@@ -178,7 +184,8 @@ def open_session(address: ServerAddress, bounds: ServerLimits) -> Iterator[Sessi
     key = os.environ.get(SERVER_KEY_VARIABLE)
     if key and not (key.isascii() and key.isprintable() and key == key.strip()):
         raise UserError(
-            f"{SERVER_KEY_VARIABLE} holds a blank or a line break at its end: set it to the key alone."
+            f"{SERVER_KEY_VARIABLE} holds a blank or a line break at its end: set it "
+            "to the key alone."
         )
     client = httpx2.Client(
         headers={"Authorization": f"Bearer {key}"} if key else {},
@@ -193,7 +200,7 @@ def open_session(address: ServerAddress, bounds: ServerLimits) -> Iterator[Sessi
 def results_of_jobs(
     address: ServerAddress, bounds: ServerLimits, jobs: Iterable[Callable[[Session], T]]
 ) -> Iterator[T]:
-    """Yield jobs' results as they come; after a failure none begins, and it is raised last."""
+    """Yield jobs' results as they come; after a failure none begins; raise it last."""
     waiting: set[Future] = set()
     failed: Future | None = None
     left = iter(jobs)
@@ -237,14 +244,14 @@ def models_on_server(
     if address.model not in found:
         names = ", ".join(sorted(found)[:10]) or "no model"
         raise UserError(
-            f"The server at {address.url} serves {names}, and not {address.model}; write "
-            f"{address.url}#{min(found, default='NAME')}."
+            f"The server at {address.url} serves {names}, and not {address.model}; "
+            f"write {address.url}#{min(found, default='NAME')}."
         )
     return found
 
 
 def _entry(told: dict[str, Any]) -> dict[str, Any]:
-    """Return what counts of a server's words on a model: where it came from, how much it reads."""
+    """Return a model's origin and longest text, as a server's list has them."""
     root, longest = told.get("root"), told.get("max_model_len")
     fits = type(longest) is int and 1 < longest < 2**40
     return {
