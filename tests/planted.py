@@ -70,9 +70,7 @@ def first_failing_test(tests: list[str], fault: PlantedFault | None = None) -> s
             )
         shutil.copy(ROOT / ".pytest.ini", copy)
         if fault is not None:
-            (copy / fault.module).write_text(
-                faulty_source(fault), encoding="utf-8"
-            )
+            (copy / fault.module).write_text(faulty_source(fault), encoding="utf-8")
         options = ["-x", "-q", "--hypothesis-seed=0"]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],

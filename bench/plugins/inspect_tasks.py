@@ -130,7 +130,9 @@ def prompt_solver():
 def monitor_metric():
     def compute(scores: list[SampleScore]) -> float:
         values = [score.score.as_dict() for score in scores]
-        return knowledge_measures.monitor_ratio([[each["deviation"], each["anchor"]] for each in values])
+        return knowledge_measures.monitor_ratio(
+            [[each["deviation"], each["anchor"]] for each in values]
+        )
 
     return compute
 

@@ -52,7 +52,9 @@ class KnowledgeTask(Task):
 
     def aggregation(self):
         names = knowledge_measures.measures(self.NAME)
-        return dict.fromkeys(names, fmean) | {"MONITOR": knowledge_measures.monitor_ratio}
+        return dict.fromkeys(names, fmean) | {
+            "MONITOR": knowledge_measures.monitor_ratio
+        }
 
     def higher_is_better(self):
         higher = knowledge_measures.measures(self.NAME)
