@@ -119,7 +119,7 @@ def find_checkpoint(name: str | Path, *, code: bool = False) -> Checkpoint:
 
 
 def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
-    """Return the folder of a model's configuration and tokenizer; weights may lack."""
+    """Return the folder of a model's configuration and tokenizer, perhaps weightless."""
     text = str(name)
     source = repository_and_revision(name)
     if text in bundled_models():

@@ -139,10 +139,8 @@ def missing_first_token_warning(model: LanguageModel) -> str:
     config = families.text_config(model.config)
     if not config.model_type.startswith(FAMILIES_WITH_FIRST_TOKEN):
         return ""
-    if (
-        config.bos_token_id is None
-        or config.bos_token_id in prompt_ids(model, ["a"])[0]
-    ):
+    first_token = config.bos_token_id
+    if first_token is None or first_token in prompt_ids(model, ["a"])[0]:
         return ""
     return (
         f"{model.name} gets no first token, though models of its family "
