@@ -132,8 +132,8 @@ def _convert(file: Path, name: str, folder: Path) -> str:
     n_read = sum(sizes.values())
     if n_read < n_numbers:
         raise UserError(
-            f"{name} holds {n_numbers:,} numbers below its output, of which transformers "
-            f"reads {n_read:,}: its answers would be another model's; "
+            f"{name} holds {n_numbers:,} numbers below its output, of which "
+            f"transformers reads {n_read:,}: its answers would be another model's; "
             f"{UNQUANTISED_REMEDY}."
         )
     quantizer = getattr(model, "hf_quantizer", None)
