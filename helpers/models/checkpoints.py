@@ -119,7 +119,7 @@ def find_checkpoint(name: str | Path, *, code: bool = False) -> Checkpoint:
 
 
 def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
-    """Return the folder of a model's configuration and tokenizer, perhaps weightless."""
+    """Return the folder of a model's configuration and tokenizer, not all weights."""
     text = str(name)
     source = repository_and_revision(name)
     if text in bundled_models():
@@ -150,8 +150,8 @@ def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
     is_path = bool(at) and Path(local_name).expanduser().exists()
     if _comes_with_package(local_name) or is_path:
         raise UserError(
-            f"{local_name} is on this machine, and only a model on the hub has revisions; "
-            f"leave @{revision} out."
+            f"{local_name} is on this machine, and only a model on the hub has "
+            f"revisions; leave @{revision} out."
         )
     raise UserError(f"There is no folder {text}; give {_choices()}.")
 

@@ -177,8 +177,8 @@ def _quantization_and_size(file: Path, name: str) -> tuple[str, int]:
         architecture = settings["general.architecture"]
     if settings.get("split.count", 1) > 1:
         raise UserError(
-            f"{name} is one of {settings['split.count']} parts of a model: join them with "
-            "`llama-gguf-split --merge FIRST_PART ONE_FILE`, and give that file."
+            f"{name} is one of {settings['split.count']} parts of a model: join them "
+            "with `llama-gguf-split --merge FIRST_PART ONE_FILE`, and give that file."
         )
     if not bytes_of_kinds:
         raise UserError(f"{name} holds no weights; give a GGUF file that does.")

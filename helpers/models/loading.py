@@ -178,7 +178,8 @@ def _code_refused(name: str | Path) -> Iterator[None]:
         raise UserError(
             f"{name} comes with its own code, which is not run unless you say so; read "
             "it, and if "
-            'you trust it, add SET="trust_remote_code=yes" (in Python trust_remote_code=True).'
+            'you trust it, add SET="trust_remote_code=yes" (in Python '
+            "trust_remote_code=True)."
         ) from error
 
 

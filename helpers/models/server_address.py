@@ -18,7 +18,7 @@ LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where a server listens (without a last slash or ``/v1``), and its name of the model."""
+    """A server's URL (without a last slash or ``/v1``), and its name of the model."""
 
     url: str
     model: str
@@ -60,7 +60,7 @@ class Server:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the sample, rounded, as a server's numbers differ a little each time."""
+        """A hash of the rounded sample, whose numbers differ a little each time."""
         rounded = [f"{value:.{FINGERPRINT_DECIMALS}f}" for value in self.sample]
         return hashlib.sha256(json.dumps(rounded).encode()).hexdigest()
 
@@ -115,7 +115,7 @@ def parse_server_address(name: object) -> ServerAddress:
 
 
 def server_folder_name(name: object) -> str:
-    """Return what tells a model on a server from all others, as the name of a folder."""
+    """Return a folder name that tells a model on a server from all others."""
     address = parse_server_address(name)
     digits = hashlib.sha256(f"{address.url}#{address.model}".encode()).hexdigest()[:8]
     place = urlsplit(address.url).netloc.replace(":", "_")

@@ -174,7 +174,7 @@ def decoder_start_ids(model: LanguageModel) -> tuple[int, ...]:
 
 
 def token_names(model: LanguageModel, ids: Sequence[int]) -> list[str]:
-    """Return tokens as the tokenizer names them; an id of the model alone as ``<id>``."""
+    """Return tokens as the tokenizer names them, and ids that it lacks as ``<id>``."""
     names = model.tokenizer.convert_ids_to_tokens(list(ids))
     return [
         f"<{token}>" if name is None else str(name)
@@ -265,13 +265,13 @@ def _without_end(ids: tuple[int, ...], end: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def forget_token_ids(model: LanguageModel) -> None:
-    """Let go of the ids of texts, so that what comes next tokenises its texts itself."""
+    """Drop the cached ids of texts, so that texts are tokenised anew."""
     model.known.ids.clear()
     model.known.characters = 0
 
 
 def _encode(model: LanguageModel, texts: Texts, special: bool) -> list[tuple[int, ...]]:
-    """Return the ids of texts; each is tokenised once: scored, counted and continued."""
+    """Return the ids of texts, each of which is tokenised once and cached."""
     known = model.known
     new = [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]
     if new:

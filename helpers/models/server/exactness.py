@@ -7,7 +7,11 @@ from typing import Any
 
 from helpers import UserError
 from helpers.models.server import completions, session
-from helpers.models.server.completions import TOKEN_ID_SETTINGS, Ids
+from helpers.models.server.completions import (
+    TOKEN_ID_SETTINGS,
+    GeneratedToken,
+    Ids,
+)
 from helpers.models.server.session import RequestRefused, UnusableAnswer
 from helpers.models.server_address import ServerAddress, ServerLimits
 
@@ -37,41 +41,8 @@ def examine_server(
     """Return the fields of a `Server` found by asking, if they allow exact scores."""
     ask = _asker(address, limits)
     settings = accepted_settings(address, limits, ids[:-N_CHOICE_TOKENS])
-    # A beginning of the sample at which the model goes on, and its next token.
-    for last in range(N_CHOICE_TOKENS, len(ids) - 1, N_CHOICE_TOKENS):
-        beginning = ids[:-last]
-        steps, _ = ask(completions.greedy_request(settings, beginning, 1))
-        if steps:
-            break
-    else:
-        raise UserError(
-            f"The server at {address.url} adds no token to any text, so that its "
-            f"log-probabilities cannot be checked; {SERVER_REMEDY}."
-        )
-    step = steps[0]
-    if step.logprob < LEAST_TOP_LOG_PROBABILITY:
-        raise UserError(
-            f"The server at {address.url} gives the most probable token the "
-            f"log-probability {step.logprob:.3g}, which no vocabulary allows; "
-            f"{SERVER_REMEDY}."
-        )
-    scores: dict[str, list[float]] = {}
-    missing = []
-    for way in completions.SCORING_WAYS:
-        if way == "echo" and "prompt_logprobs" in scores:
-            continue  # the same by another name
-        try:
-            scores[way] = _scores(ask, settings, way, ids, N_CHOICE_TOKENS)
-        except RequestRefused as error:
-            missing.append(f"{way}: refused, status {error.status}")
-        except UnusableAnswer as error:
-            missing.append(f"{way}: {error.__cause__}")
-    if not scores:
-        raise UserError(
-            f"The server at {address.url} gives the most probable tokens alone, or "
-            "nothing, where the log-probabilities of given tokens are asked for "
-            f"({'; '.join(missing)}); {SERVER_REMEDY}."
-        )
+    beginning, step = _beginning_and_step(ask, settings, ids, address.url)
+    scores = _scores_by_way(ask, settings, ids, address.url)
     chosen = (*beginning, name_to_id(step.name))
     pairs = []
     for way in scores:
@@ -94,6 +65,54 @@ def examine_server(
         "sample": tuple(sample),
         "difference": abs(first - second),
     }
+
+
+def _beginning_and_step(
+    ask: AskServer, settings: dict[str, Any], ids: Ids, url: str
+) -> tuple[Ids, GeneratedToken]:
+    """Return a beginning at which the model goes on, and its next token."""
+    for last in range(N_CHOICE_TOKENS, len(ids) - 1, N_CHOICE_TOKENS):
+        beginning = ids[:-last]
+        steps, _ = ask(completions.greedy_request(settings, beginning, 1))
+        if steps:
+            break
+    else:
+        raise UserError(
+            f"The server at {url} adds no token to any text, so that its "
+            f"log-probabilities cannot be checked; {SERVER_REMEDY}."
+        )
+    step = steps[0]
+    if step.logprob < LEAST_TOP_LOG_PROBABILITY:
+        raise UserError(
+            f"The server at {url} gives the most probable token the "
+            f"log-probability {step.logprob:.3g}, which no vocabulary allows; "
+            f"{SERVER_REMEDY}."
+        )
+    return beginning, step
+
+
+def _scores_by_way(
+    ask: AskServer, settings: dict[str, Any], ids: Ids, url: str
+) -> dict[str, list[float]]:
+    """Return the sample's log-probabilities by each way that the server knows."""
+    scores: dict[str, list[float]] = {}
+    missing = []
+    for way in completions.SCORING_WAYS:
+        if way == "echo" and "prompt_logprobs" in scores:
+            continue  # the same by another name
+        try:
+            scores[way] = _scores(ask, settings, way, ids, N_CHOICE_TOKENS)
+        except RequestRefused as error:
+            missing.append(f"{way}: refused, status {error.status}")
+        except UnusableAnswer as error:
+            missing.append(f"{way}: {error.__cause__}")
+    if not scores:
+        raise UserError(
+            f"The server at {url} gives the most probable tokens alone, or "
+            "nothing, where the log-probabilities of given tokens are asked for "
+            f"({'; '.join(missing)}); {SERVER_REMEDY}."
+        )
+    return scores
 
 
 def _difference(pair: tuple[float, float]) -> float:

@@ -38,7 +38,7 @@ TOKENIZER_SAMPLES = (
 
 
 def load_from_server(name: str, chat: bool = False) -> Served:
-    """Return a model that a server holds, once its numbers have been found to be exact."""
+    """Return a model on a server, once its numbers have been found to be exact."""
     address = addresses.parse_server_address(name)
     limits = addresses.limits_from_environment()
     soon = replace(limits, patience=min(START_SECONDS, limits.patience), tries=1)
