@@ -166,9 +166,10 @@ def _scores(
     ask: AskServer, settings: dict[str, Any], way: str, ids: Ids, last: int
 ) -> list[float]:
     """Return log-probabilities of a text's last tokens; by whole texts, of all."""
-    if way != "nodes":
-        request = getattr(completions, way)
-        return ask(request(settings, ids))[1:]
+    if way == "prompt_logprobs":
+        return ask(completions.prompt_logprobs_request(settings, ids))[1:]
+    if way == "echo":
+        return ask(completions.echo_request(settings, ids))[1:]
     values = []
     for at in range(len(ids) - last, len(ids)):
         # Tokens that hardly follow are named too: a list of the most probable would
