@@ -18,17 +18,18 @@ ADAPTER_WEIGHTS_FILE = "adapter_model.safetensors"
 def base_model_name(folder: Path, name: str) -> str:
     """Return the name of an adapter's base model, with its revision if there is one."""
     try:
-        told = files.parse_json(
-            files.read_text(folder / ADAPTER_CONFIG_FILE), ADAPTER_CONFIG_FILE
-        )
-        name_of_base = str(told["base_model_name_or_path"] or told["base"])
-        revision = told.get("revision")
-        return f"{name_of_base}@{revision}" if revision else name_of_base
+        text = files.read_text(folder / ADAPTER_CONFIG_FILE)
+        config = files.parse_json(text, ADAPTER_CONFIG_FILE)
+        base = str(config["base_model_name_or_path"] or config["base"])
+        revision = config.get("revision")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"The {ADAPTER_CONFIG_FILE} of {name} names no base model; write its "
             "folder or hub id there as base_model_name_or_path."
         ) from error
+    if revision:
+        return f"{base}@{revision}"
+    return base
 
 
 def merge_adapter(model: PreTrainedModel, folder: Path, name: str) -> PreTrainedModel:

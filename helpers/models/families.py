@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 FAMILIES = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
-PACKED_FAMILIES, HOOKED_FAMILIES = (
-    frozenset(FAMILIES[name]) for name in ("packed", "hooked")
-)
+PACKED_FAMILIES = frozenset(FAMILIES["packed"])
+HOOKED_FAMILIES = frozenset(FAMILIES["hooked"])
 # Kinds of rotary positions whose values depend on the longest text of a batch.
 LENGTH_BOUND_ROPE_TYPES = ("dynamic", "longrope")
 KNOWN_LAYER_TYPES = {"full_attention", "sliding_attention"}
@@ -36,32 +35,29 @@ def scoring_method_and_reason(
     if attention not in ("sdpa", "eager"):
         return "plain", f"{attention} attention takes no mask of its own"
     if depends_on_batch_length(config):
-        return (
-            "plain",
-            f"its rotary positions ({_rope_types(config)}) depend on the batch",
-        )
+        kinds = _rope_types(config)
+        return "plain", f"its rotary positions ({kinds}) depend on the batch"
     if getattr(config, "attention_chunk_size", None) or not layers <= KNOWN_LAYER_TYPES:
         return "plain", f"{name} has layers other than full or sliding attention"
+    reason = f"{name} with {attention} attention"
     if name in PACKED_FAMILIES:
-        return "packed", f"{name} with {attention} attention"
+        return "packed", reason
     if name in HOOKED_FAMILIES:
-        return (
-            "packed",
-            f"{name} with {attention} attention, its position bias replaced",
-        )
+        return "packed", f"{reason}, its position bias replaced"
     return "plain", f"{name} is not in the table of families"
 
 
 def text_config(config: PretrainedConfig) -> PretrainedConfig:
     """Return the part of a configuration that tells how text is read."""
-    return config if config.is_encoder_decoder else config.get_text_config(decoder=True)
+    if config.is_encoder_decoder:
+        return config
+    return config.get_text_config(decoder=True)
 
 
 def depends_on_batch_length(config: PretrainedConfig) -> bool:
     """Return whether a model's positions depend on the longest text of a batch."""
-    return any(
-        kind in _rope_types(text_config(config)) for kind in LENGTH_BOUND_ROPE_TYPES
-    )
+    rope_types = _rope_types(text_config(config))
+    return any(kind in rope_types for kind in LENGTH_BOUND_ROPE_TYPES)
 
 
 def attention_windows(config: PretrainedConfig) -> dict[str, int | None] | int | None:
@@ -71,13 +67,15 @@ def attention_windows(config: PretrainedConfig) -> dict[str, int | None] | int |
     layers = set(getattr(config, "layer_types", None) or ())
     if not layers:
         return window
-    kinds = {"full_attention": None, "sliding_attention": window}
-    return kinds if len(layers) > 1 else kinds[layers.pop()]
+    windows = {"full_attention": None, "sliding_attention": window}
+    if len(layers) > 1:
+        return windows
+    return windows[layers.pop()]
 
 
 def _rope_types(config: PretrainedConfig) -> str:
-    settings: Any = getattr(config, "rope_parameters", None) or {}
+    """Return the kinds of rotary positions, of the model and of kinds of layers."""
+    settings: dict[str, Any] = getattr(config, "rope_parameters", None) or {}
     nested = [part for part in settings.values() if isinstance(part, dict)]
-    return " ".join(
-        str(part.get("rope_type", "default")) for part in [settings, *nested]
-    )
+    kinds = [str(part.get("rope_type", "default")) for part in [settings, *nested]]
+    return " ".join(kinds)

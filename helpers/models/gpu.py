@@ -22,7 +22,8 @@ DTYPES = {
 # same numbers: bfloat16 moves a log-probability of the bundled models by up to 1.4, and
 # a measure by two points.
 SMALL_MODEL_PARAMETERS = 10**9
-MEMORY_FILE, PROCESS_MEMORY_FILE = Path("/proc/meminfo"), Path("/proc/self/statm")
+MEMORY_FILE = Path("/proc/meminfo")
+PROCESS_MEMORY_FILE = Path("/proc/self/statm")
 CONTAINER_FOLDER = Path("/sys/fs/cgroup")
 MOST_LOGITS = 1 << 27  # the most numbers of one batch's logits
 NO_ROOM_MESSAGE = (
@@ -42,22 +43,25 @@ class DeviceMemory:
 def choose_device(name: str | torch.device | None = None) -> torch.device:
     """Return the device to compute on: the one asked for, else cuda, mps or cpu."""
     if name is None:
-        here = "mps" if torch.backends.mps.is_available() else "cpu"
-        return torch.device("cuda" if torch.cuda.is_available() else here)
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        if torch.backends.mps.is_available():
+            return torch.device("mps")
+        return torch.device("cpu")
     try:
-        wanted = torch.device(name)
+        device = torch.device(name)
     except RuntimeError as error:
         raise UserError(
             f"{name!r} is not a device; give 'cpu', 'cuda', 'cuda:0' or 'mps', or "
             "leave it out."
         ) from error
-    if not _present(wanted):
+    if not _present(device):
         raise UserError(
             f"The device {str(name)!r} was asked for, but this machine has no such "
             f"device that torch {torch.__version__} can use; leave the device out or "
             "give 'cpu'."
         )
-    return wanted
+    return device
 
 
 def best_dtype(on: torch.device, parameters: float) -> torch.dtype:
@@ -72,22 +76,28 @@ def best_dtype(on: torch.device, parameters: float) -> torch.dtype:
 def device_memory(on: torch.device) -> DeviceMemory:
     """Return the memory of a device, the machine's own for a CPU."""
     if on.type == "cuda":
+        failure = f"The device {on} does not answer"
         remedy = "mend its driver, or give device=cpu"
-        with reraise_as_user_error(
-            f"The device {on} does not answer", remedy, RuntimeError
-        ):
+        with reraise_as_user_error(failure, remedy, RuntimeError):
             free, total = torch.cuda.mem_get_info(on)
         return DeviceMemory(total, free)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    told = {}
-    if MEMORY_FILE.is_file():
-        told = dict(line.split(":", 1) for line in MEMORY_FILE.read_text().splitlines())
-    free = (
-        1024 * int(told["MemAvailable"].split()[0])
-        if "MemAvailable" in told
-        else total // 2
-    )
-    return DeviceMemory(total, max(0, min(free, *_limits())))
+    available = _available_memory()
+    if available is None:
+        available = total // 2
+    free = min(available, *_memory_limits())
+    return DeviceMemory(total, max(0, free))
+
+
+def _available_memory() -> int | None:
+    """Return the machine's free bytes; None where the system does not list them."""
+    if not MEMORY_FILE.is_file():
+        return None
+    entries = dict(line.split(":", 1) for line in MEMORY_FILE.read_text().splitlines())
+    if "MemAvailable" not in entries:
+        return None
+    kilobytes = entries["MemAvailable"].split()[0]
+    return 1024 * int(kilobytes)
 
 
 def format_gigabytes(size: int) -> str:
@@ -96,17 +106,19 @@ def format_gigabytes(size: int) -> str:
     >>> format_gigabytes(3 << 29), format_gigabytes(5 << 20)
     ('1.5 GiB', '0.005 GiB')
     """
-    return f"{size / 2**30:.{1 if size >= 2**30 else 3}f} GiB"
+    decimals = 1 if size >= 2**30 else 3
+    return f"{size / 2**30:.{decimals}f} GiB"
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Tell whether an error is a lack of memory, whatever the device calls it."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    said = ("out of memory", "allocate memory", "enough memory")
-    return isinstance(error, RuntimeError | OSError) and any(
-        t in str(error).lower() for t in said
-    )
+    if not isinstance(error, RuntimeError | OSError):
+        return False
+    message = str(error).lower()
+    phrases = ("out of memory", "allocate memory", "enough memory")
+    return any(phrase in message for phrase in phrases)
 
 
 def tokens_per_batch(on: torch.device) -> int:
@@ -125,9 +137,9 @@ def pack_length_on_device(
     """Return the tokens of a pack: 512 on a CPU, a quarter of a GPU's free memory."""
     length = 512
     if on.type != "cpu":
-        token = sum(bytes_per_token(width, vocabulary).values())
-        room = (device_memory(on).free - weights) // 4 // token
-        length = min(8192, max(512, room // 512 * 512))
+        token_bytes = sum(bytes_per_token(width, vocabulary).values())
+        n_tokens = (device_memory(on).free - weights) // 4 // token_bytes
+        length = min(8192, max(512, n_tokens // 512 * 512))
     return max(1, min(length, 4 * MOST_LOGITS // vocabulary))
 
 
@@ -156,34 +168,30 @@ def run_in_halves(run: Callable[[list], list], batch: list) -> list:
     return run_in_halves(run, batch[:middle]) + run_in_halves(run, batch[middle:])
 
 
-def _limits() -> list[int]:
+def _memory_limits() -> list[int]:
     """Return the bytes left of this process's limits (ulimit) and its container's."""
-    left = [1 << 62]
+    limits = [1 << 62]
     if PROCESS_MEMORY_FILE.is_file():
         import resource  # Linux has it wherever it has this file
 
-        most = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if most != resource.RLIM_INFINITY:
-            left.append(
-                most
-                - resource.getpagesize()
-                * int(PROCESS_MEMORY_FILE.read_text().split()[0])
-            )
-    if (CONTAINER_FOLDER / "memory.max").is_file():
-        most = (CONTAINER_FOLDER / "memory.max").read_text().strip()
-        if most.isdecimal():
-            left.append(
-                int(most) - int((CONTAINER_FOLDER / "memory.current").read_text())
-            )
-    return left
+        soft_limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if soft_limit != resource.RLIM_INFINITY:
+            n_pages = int(PROCESS_MEMORY_FILE.read_text().split()[0])
+            limits.append(soft_limit - resource.getpagesize() * n_pages)
+    limit_file = CONTAINER_FOLDER / "memory.max"
+    if limit_file.is_file():
+        container_limit = limit_file.read_text().strip()
+        if container_limit.isdecimal():
+            used = int((CONTAINER_FOLDER / "memory.current").read_text())
+            limits.append(int(container_limit) - used)
+    return limits
 
 
-def _present(wanted: torch.device) -> bool:
-    if wanted.type == "cuda":
-        return (
-            torch.cuda.is_available()
-            and (wanted.index or 0) < torch.cuda.device_count()
-        )
-    if wanted.type == "mps":
+def _present(device: torch.device) -> bool:
+    """Return whether this machine has a device."""
+    if device.type == "cuda":
+        index = device.index or 0
+        return torch.cuda.is_available() and index < torch.cuda.device_count()
+    if device.type == "mps":
         return torch.backends.mps.is_available()
-    return wanted.type == "cpu"
+    return device.type == "cpu"

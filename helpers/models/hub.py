@@ -21,18 +21,20 @@ def cached_commit(
     from huggingface_hub import errors, try_to_load_from_cache
 
     try:
-        found = try_to_load_from_cache(repo, file, revision=revision)
+        path = try_to_load_from_cache(repo, file, revision=revision)
     except errors.HFValidationError:  # no name that the hub gives
         return None
-    return Path(found).parent.name if isinstance(found, str) else None
+    if not isinstance(path, str):
+        return None
+    return Path(path).parent.name
 
 
 def parameter_count_on_hub(repo: str, revision: str | None) -> int:
     """Return how many parameters a model on the hub has, from its weights' headers."""
     from huggingface_hub import get_safetensors_metadata
 
-    found = get_safetensors_metadata(repo, revision=revision)
-    return sum(found.parameter_count.values())
+    metadata = get_safetensors_metadata(repo, revision=revision)
+    return sum(metadata.parameter_count.values())
 
 
 def fetch_snapshot(
@@ -45,25 +47,26 @@ def fetch_snapshot(
 
     if not sys.stderr.isatty():
         disable_progress_bars()  # they have no place in a notebook or a log file
-    files = {"allow_patterns": sorted(patterns), "ignore_patterns": ["*/*"]}
-    attempt = partial(snapshot_download, repo, revision=revision, **files)
+    attempt = partial(
+        snapshot_download,
+        repo,
+        revision=revision,
+        allow_patterns=sorted(patterns),
+        ignore_patterns=["*/*"],
+    )
     try:
         with _quiet():
             return Path(network.download_with_retries(attempt, name, _origin))
-    except (
-        OSError,
-        ValueError,
-        httpx2.HTTPError,
-        RuntimeError,
-    ) as error:  # the last: xet's
-        raise UserError(
-            _sentence(name, repo, revision, _origin(error), choices)
-        ) from error
+    # The RuntimeError is xet's.
+    except (OSError, ValueError, httpx2.HTTPError, RuntimeError) as error:
+        reason = _failure_message(name, repo, revision, _origin(error), choices)
+        raise UserError(reason) from error
 
 
-def _sentence(
-    name: str, repo: str, revision: str | None, error: Exception, choices: str
+def _failure_message(
+    name: str, repo: str, revision: str | None, error: BaseException, choices: str
 ) -> str:
+    """Return the sentence on why a model could not be fetched, and what helps."""
     from huggingface_hub import constants, errors
 
     status = getattr(getattr(error, "response", None), "status_code", None)
@@ -75,9 +78,15 @@ def _sentence(
         )
     if isinstance(error, errors.GatedRepoError):
         page = f"{constants.ENDPOINT}/{repo}"
-        return f"{name} is gated: accept its terms on {page}, {LOG_IN_REMEDY}, and {RUN_AGAIN_REMEDY}."
+        return (
+            f"{name} is gated: accept its terms on {page}, {LOG_IN_REMEDY}, and "
+            f"{RUN_AGAIN_REMEDY}."
+        )
     if status == 401 and "Invalid credentials" in str(error):
-        return f"The hub does not accept your token: {LOG_IN_REMEDY} anew, or unset it, and {RUN_AGAIN_REMEDY}."
+        return (
+            f"The hub does not accept your token: {LOG_IN_REMEDY} anew, or unset it, "
+            f"and {RUN_AGAIN_REMEDY}."
+        )
     if isinstance(error, errors.RevisionNotFoundError):
         return (
             f"{repo} has no revision {revision!r} on the hub: give one of its branches "
@@ -92,9 +101,13 @@ def _sentence(
     wrong, remedy = network.failure_and_remedy(error)
     if status == 429:
         remedy += f", or {LOG_IN_REMEDY} to be let in more often"
-    unheard = network.is_connection_lost(error) and not cached_commit(repo, revision)
-    instead = f", or give {choices}" if unheard else ""
-    return f"{name} could not be fetched from the hub: {wrong}; {remedy}, and {RUN_AGAIN_REMEDY}{instead}."
+    alternative = ""
+    if network.is_connection_lost(error) and not cached_commit(repo, revision):
+        alternative = f", or give {choices}"
+    return (
+        f"{name} could not be fetched from the hub: {wrong}; {remedy}, and "
+        f"{RUN_AGAIN_REMEDY}{alternative}."
+    )
 
 
 def _origin(error: BaseException) -> BaseException:
@@ -102,21 +115,21 @@ def _origin(error: BaseException) -> BaseException:
     from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
     cause = error.__cause__
-    if isinstance(error, LocalEntryNotFoundError) and not isinstance(
-        cause, OfflineModeIsEnabled
-    ):
-        return cause or error
-    return error
+    if not isinstance(error, LocalEntryNotFoundError) or cause is None:
+        return error
+    if isinstance(cause, OfflineModeIsEnabled):
+        return error
+    return cause
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Drop the library's messages on its own tries, except how long the hub delays it."""
+    """Drop the library's messages on its tries, but for those on the hub's delays."""
 
     def wanted(record: logging.LogRecord) -> bool:
-        return record.levelno > logging.WARNING or record.getMessage().startswith(
-            "Rate limited"
-        )
+        if record.levelno > logging.WARNING:
+            return True
+        return record.getMessage().startswith("Rate limited")
 
     handlers = logging.getLogger("huggingface_hub").handlers
     for handler in handlers:

@@ -20,26 +20,29 @@ def sha256_of_small_files(folders: Iterable[Path], *loaded: object) -> str:
     """Return the SHA-256 over the files beside a model's weights and trusted code."""
     digest = hashlib.sha256()
     for top in folders:
-        found = {
-            file
-            for pattern in checkpoints.SMALL_FILE_PATTERNS
-            for file in top.glob(pattern)
-        }
-        for file in sorted({*found, *top.glob("*/*.jinja")}):
-            if not file.name.endswith(
-                ".index.json"
-            ):  # it names the weights, which are hashed
+        small_files = set(top.glob("*/*.jinja"))
+        for pattern in checkpoints.SMALL_FILE_PATTERNS:
+            small_files.update(top.glob(pattern))
+        for file in sorted(small_files):
+            # An index names the weights, which are hashed.
+            if not file.name.endswith(".index.json"):
                 _add(digest, file.relative_to(top).as_posix(), file)
-    for file in sorted({file for one in loaded for file in _code(one)}):
+    code_files: set[Path] = set()
+    for thing in loaded:
+        code_files.update(_code_files(thing))
+    for file in sorted(code_files):
         _add(digest, file.name, file)
     return digest.hexdigest()
 
 
 def _add(digest: hashlib._Hash, name: str, file: Path) -> None:
-    digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    """Add a file's name and checksum to a digest."""
+    sha = hashlib.sha256(file.read_bytes()).hexdigest()
+    digest.update(f"{name} {sha}\n".encode())
 
 
-def _code(loaded: object) -> Iterator[Path]:
+def _code_files(loaded: object) -> Iterator[Path]:
+    """Yield the files of trusted code that an object's classes come from."""
     for kind in type(loaded).__mro__:
         if kind.__module__.startswith(TRUSTED_CODE_PACKAGE):
             yield from Path(inspect.getfile(kind)).parent.glob("*.py")

@@ -207,7 +207,7 @@ class Local(LanguageModel):
     def described(self) -> dict[str, object]:
         """Return what a run's manifest says about the model, as plain values."""
         devices = getattr(self.model, "hf_device_map", {}).values()
-        found: dict[str, object] = {
+        description: dict[str, object] = {
             "name": self.name,
             "slug": self.slug,
             "kind": self.kind,
@@ -225,8 +225,8 @@ class Local(LanguageModel):
             "device_map": sorted({str(device) for device in devices}),
         }
         if self.gguf:
-            found["gguf"] = self.gguf
-        return found
+            description["gguf"] = self.gguf
+        return description
 
 
 @dataclass(frozen=True, kw_only=True)

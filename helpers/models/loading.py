@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from helpers import UserError, reraise_as_user_error
 from helpers.io import user_cache
 from helpers.models import adapters, checkpoints, identity, server_address
-from helpers.models.checkpoints import model_slug
+from helpers.models.checkpoints import Checkpoint, model_slug
 from helpers.models.language_model import LanguageModel, Local
 
 # torch and transformers take seconds to import: only loading a model pays for them.
@@ -85,22 +85,27 @@ def load(
 
     gpu.choose_device(device)  # a wrong one is refused before anything is fetched
     if revision:
-        place, *file = str(name).split(":", 1)
-        name = ":".join([f"{place}@{revision}", *file])
-    found = checkpoints.find_checkpoint(name, code=trust_remote_code)
-    folder, folders = found.base or found.folder, (found.folder, found.base)
+        name = _name_with_revision(str(name), revision)
+    checkpoint = checkpoints.find_checkpoint(name, code=trust_remote_code)
+    folders = [checkpoint.folder]
+    folder = checkpoint.folder
+    tokenizer_folder = checkpoint.folder
+    if checkpoint.base is not None:
+        folders.append(checkpoint.base)
+        folder = checkpoint.base
+        if not checkpoints.has_tokenizer(checkpoint.folder):
+            tokenizer_folder = checkpoint.base
     config = _config(folder, name, trust_remote_code)
     kind, auto = _kind(config, name)
-    own = found.base is None or checkpoints.has_tokenizer(found.folder)
-    tokenizer = _tokenizer(found.folder if own else found.base, name, trust_remote_code)
+    tokenizer = _tokenizer(tokenizer_folder, name, trust_remote_code)
     if chat and not tokenizer.chat_template:
         raise UserError(
             f"The tokenizer of {name} has no chat template; load it with chat=False."
         )
-    placed = placement.choose_placement(name, found.weights, device, dtype)
+    placed = placement.choose_placement(name, checkpoint.weights, device, dtype)
     model = _model(folder, name, auto, placed, trust_remote_code)
-    if found.base is not None:
-        model = adapters.merge_adapter(model, found.folder, str(name))
+    if checkpoint.base is not None:
+        model = adapters.merge_adapter(model, checkpoint.folder, str(name))
     loaded = Local(
         name=str(name),
         slug=model_slug(name),
@@ -110,18 +115,14 @@ def load(
         device=placed.device,
         dtype=placed.dtype,
         max_length=_max_length(config),
-        weights_sha=found.gguf["sha256"]
-        if found.gguf
-        else user_cache.checksum_of_files(found.weights),
-        revision=found.revision,
+        weights_sha=_weights_sha(checkpoint),
+        revision=checkpoint.revision,
         n_parameters=model.num_parameters(),
         prompt_format="chat" if chat else "bare",
         quantization=placed.quantization,
-        base=str(found.base) if found.base else None,
-        gguf=found.gguf,
-        files_sha=identity.sha256_of_small_files(
-            filter(None, folders), model, config, tokenizer
-        ),
+        base=str(checkpoint.base) if checkpoint.base else None,
+        gguf=checkpoint.gguf,
+        files_sha=identity.sha256_of_small_files(folders, model, config, tokenizer),
     )
     model_checks.refuse_unfit_model(loaded)
     return loaded
@@ -145,6 +146,19 @@ def describe_model(lm: LanguageModel) -> dict[str, Any]:
     return lm.described()
 
 
+def _name_with_revision(name: str, revision: str) -> str:
+    """Return a hub id with a revision, before the file that it may name."""
+    repo, colon, file = name.partition(":")
+    return f"{repo}@{revision}{colon}{file}"
+
+
+def _weights_sha(checkpoint: Checkpoint) -> str:
+    """Return the SHA-256 over a GGUF file or over all safetensors files."""
+    if checkpoint.gguf:
+        return checkpoint.gguf["sha256"]
+    return user_cache.checksum_of_files(checkpoint.weights)
+
+
 def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
     from transformers import AutoConfig
 
@@ -164,7 +178,8 @@ def _code_refused(name: str | Path) -> Iterator[None]:
         raise UserError(
             f"{name} comes with its own code, which is not run unless you say so; read "
             "it, and if "
-            'you trust it, add SET="trust_remote_code=yes" (in Python trust_remote_code=True).'
+            'you trust it, add SET="trust_remote_code=yes" (in Python '
+            "trust_remote_code=True)."
         ) from error
 
 
@@ -172,28 +187,36 @@ def _kind(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
     """Return what a model is, and the class of transformers that loads it."""
     import transformers
 
-    kind, auto = "causal", transformers.AutoModelForCausalLM
     if config.is_encoder_decoder:
-        kind, auto = "seq2seq", transformers.AutoModelForSeq2SeqLM
+        kind = "seq2seq"
+        auto = transformers.AutoModelForSeq2SeqLM
+    else:
+        kind = "causal"
+        auto = transformers.AutoModelForCausalLM
     classes = getattr(config, "architectures", None) or []
-    # An encoder such as BERT has a decoder's class too, but its weights were not made
-    # for it.
-    encoder_only = bool(classes) and all(
-        "MaskedLM" in c or "ForPreTraining" in c for c in classes
-    )
-    if not encoder_only or getattr(config, "is_decoder", False):
+    if not _encoder_only(classes) or getattr(config, "is_decoder", False):
         remote = getattr(config, "auto_map", None) or {}
         if type(config) in auto._model_mapping or auto.__name__ in remote:
             return kind, auto
         # Models of text and pictures or sound have no such class, but may continue text
         # alone.
-        own = getattr(transformers, classes[0], object) if classes else object
-        if issubclass(own, transformers.GenerationMixin):
-            return kind, own
+        if classes:
+            model_class = getattr(transformers, classes[0], object)
+            if issubclass(model_class, transformers.GenerationMixin):
+                return kind, model_class
     raise UserError(
         f"{name} ({config.model_type}) does not write text; choose a causal or a "
         "sequence-to-sequence language model."
     )
+
+
+def _encoder_only(classes: list[str]) -> bool:
+    """Return whether all of a configuration's classes are those of an encoder."""
+    # An encoder such as BERT has a decoder's class in transformers too, but its weights
+    # were not made for it.
+    if not classes:
+        return False
+    return all("MaskedLM" in name or "ForPreTraining" in name for name in classes)
 
 
 def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenizerBase:
@@ -215,15 +238,20 @@ def _model(
     from helpers.models import placement
 
     if not sys.stderr.isatty():
-        logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
-    told = place.settings | {"use_safetensors": True, "output_loading_info": True}
+        # Its lines have no place in a notebook or a log file.
+        logging.disable_progress_bar()
+    failure = f"The weights of {name} cannot be loaded"
     with (
-        reraise_as_user_error(
-            f"The weights of {name} cannot be loaded", "fetch or save them anew"
-        ),
+        reraise_as_user_error(failure, "fetch or save them anew"),
         placement.reraise_refused_weights(folder, name, place),
     ):
-        model, report = auto.from_pretrained(folder, trust_remote_code=code, **told)
+        model, report = auto.from_pretrained(
+            folder,
+            trust_remote_code=code,
+            use_safetensors=True,
+            output_loading_info=True,
+            **place.settings,
+        )
     if report["missing_keys"]:
         example = sorted(report["missing_keys"])[0]
         raise UserError(
@@ -231,7 +259,9 @@ def _model(
             f"{type(model).__name__} (such as {example}); give the folder of a "
             "complete model."
         )
-    return model if "device_map" in place.settings else model.to(place.device)
+    if "device_map" in place.settings:
+        return model
+    return model.to(place.device)
 
 
 def fuse_gelu_activations(model: PreTrainedModel) -> PreTrainedModel:
@@ -249,10 +279,12 @@ def fuse_gelu_activations(model: PreTrainedModel) -> PreTrainedModel:
 
 def _max_length(config: PretrainedConfig) -> int | None:
     text = config.get_text_config(decoder=True)
-    # T5's positions are relative and have no end; its config's number is the training
-    # length.
+    # T5's positions are relative and have no end; its number is the training length.
     if getattr(text, "relative_attention_num_buckets", None):
         return None
     names = ("max_position_embeddings", "n_positions", "max_seq_len")
-    limits = [getattr(text, name, None) for name in names]
-    return next((limit for limit in limits if limit and limit > 0), None)
+    for name in names:
+        limit = getattr(text, name, None)
+        if limit and limit > 0:
+            return limit
+    return None

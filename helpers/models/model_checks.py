@@ -25,11 +25,14 @@ def refuse_unfit_model(model: Local) -> None:
     except (AttributeError, NotImplementedError) as error:
         raise _no_text(model, error) from error
     known = model.tokenizer.get_vocab()
-    # Texts are padded with any id, so the tokenizer's own need not be known to the
-    # model.
-    if strange := {
-        i: t for t, i in known.items() if i >= rows and t != model.tokenizer.pad_token
-    }:
+    # Texts are padded with any id, so the model need not know the tokenizer's own.
+    pad = model.tokenizer.pad_token
+    strange = {
+        token_id: token
+        for token, token_id in known.items()
+        if token_id >= rows and token != pad
+    }
+    if strange:
         first = min(strange)
         raise UserError(
             f"The tokenizer of {model.name} has {len(strange)} ids, from {first} "
@@ -43,36 +46,38 @@ def refuse_unfit_model(model: Local) -> None:
             f"{rows} rows, so it must be another model's; put the model's own "
             "tokenizer beside its weights."
         )
-    _passes(model)
+    _refuse_odd_passes(model)
     warn_of_missing_first_token(model)
 
 
 def warn_of_missing_first_token(model: LanguageModel) -> None:
     """Log that a model gets no first token, where its family reads one."""
-    if said := tokens.missing_first_token_warning(model):
-        logging.getLogger(__name__).warning(said)
+    warning = tokens.missing_first_token_warning(model)
+    if warning:
+        logging.getLogger(__name__).warning(warning)
 
 
-def _passes(model: Local) -> None:
+def _refuse_odd_passes(model: Local) -> None:
     """Refuse what shows in the passes of two texts that differ in their last tokens."""
-    text = random_text_sampler(model)
-    head, source = text(6), ()
+    random_text = random_text_sampler(model)
+    head = random_text(6)
+    source: tuple[int, ...] = ()
     if model.kind == "seq2seq":
-        head, source = tokens.decoder_start_ids(model) + head, text(6)
-    rows = [Row(head + text(2), 1, source) for _ in range(2)]
+        head = tokens.decoder_start_ids(model) + head
+        source = random_text(6)
+    rows = [Row(head + random_text(2), 1, source) for _ in range(2)]
     try:
-        first, other = (network_inputs.logits_of_row(model, row) for row in rows)
-        first, other = (part.float().log_softmax(-1) for part in (first, other))
-    except (
-        Exception
-    ) as error:  # whatever a model raises that waits for pictures or sound
+        logits = [network_inputs.logits_of_row(model, row) for row in rows]
+        first, second = [values.float().log_softmax(-1) for values in logits]
+    # Whatever a model raises that waits for pictures or sound.
+    except Exception as error:
         if gpu.is_out_of_memory(error):
             raise
         raise _no_text(model, error) from error
-    refuse_invalid_log_probabilities(model, torch.cat([first, other])[:, 0].tolist())
-    if not log_probability_distance(
-        first[: len(head)], other[: len(head)]
-    ) <= log_probability_tolerance(model):
+    refuse_invalid_log_probabilities(model, torch.cat([first, second])[:, 0].tolist())
+    distance = log_probability_distance(first[: len(head)], second[: len(head)])
+    # The distance may be nan, which is refused, too.
+    if not distance <= log_probability_tolerance(model):
         raise UserError(
             f"{model.name} reads a text in both directions: a word's probability "
             "depends on the words after it; choose a causal or a sequence-to-sequence "
@@ -81,6 +86,7 @@ def _passes(model: Local) -> None:
 
 
 def _no_text(model: Local, error: Exception) -> UserError:
+    """Return the error of a model that does not continue text."""
     return UserError(
         f"{model.name} ({model.config.model_type}) does not continue text alone "
         f"({type(error).__name__}: {first_line_of_error(error)}); choose a causal or a "
@@ -89,14 +95,18 @@ def _no_text(model: Local, error: Exception) -> UserError:
 
 
 def random_text_sampler(model: Local) -> Callable[[int], tuple[int, ...]]:
-    """Return a function that draws a random text of so many ids, none of them special."""
+    """Return a function that draws a text of so many random ids, none special."""
     special = {
         *model.tokenizer.all_special_ids,
         getattr(model.config, "pad_token_id", None),
     }
-    known = [i for i in range(len(model.tokenizer)) if i not in special]
-    draw = np.random.default_rng(0)
-    return lambda length: tuple(draw.choice(known, size=length).tolist())
+    ordinary = [i for i in range(len(model.tokenizer)) if i not in special]
+    rng = np.random.default_rng(0)
+
+    def random_text(length: int) -> tuple[int, ...]:
+        return tuple(rng.choice(ordinary, size=length).tolist())
+
+    return random_text
 
 
 def refuse_invalid_log_probabilities(

@@ -25,23 +25,26 @@ def inputs_of_rows(
 @torch.inference_mode()
 def logits_of_row(model: Local, row: Row) -> torch.Tensor:
     """Return the logits after each token of a row, shape (len(row.ids), vocabulary)."""
-    return model.model(**inputs_of_rows(model, [row])[1], use_cache=False).logits[0]
+    _, inputs = inputs_of_rows(model, [row])
+    return model.model(**inputs, use_cache=False).logits[0]
 
 
 def pad_ids(
     model: Local, ids: list[tuple[int, ...]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return ids padded on the right to one length, and the mask of the real ones."""
-    longest = max(map(len, ids))
-    # Any id will do: no real token sees a pad.
-    padded = [row + (0,) * (longest - len(row)) for row in ids]
-    mask = [(1,) * len(row) + (0,) * (longest - len(row)) for row in ids]
-    return torch.tensor(padded, device=model.device), torch.tensor(
-        mask, device=model.device
-    )
+    longest = max(len(row) for row in ids)
+    padded = []
+    mask = []
+    for row in ids:
+        pad = (0,) * (longest - len(row))  # any id will do: no real token sees a pad
+        padded.append(row + pad)
+        mask.append((1,) * len(row) + pad)
+    padded_ids = torch.tensor(padded, device=model.device)
+    return padded_ids, torch.tensor(mask, device=model.device)
 
 
 @functools.cache
 def forward_accepts_argument(network: type, name: str) -> bool:
-    """Return whether the forward pass of a class of models has a parameter of a name."""
+    """Return whether a network class's forward pass has a parameter of a name."""
     return name in inspect.signature(network.forward).parameters

@@ -40,19 +40,19 @@ class Placement:
     @property
     def settings(self) -> dict[str, Any]:
         """What ``from_pretrained`` is told of all this."""
-        told: dict[str, Any] = {"dtype": self.dtype}
+        settings: dict[str, Any] = {"dtype": self.dtype}
         if self.spread:
-            told["device_map"] = "auto"
+            settings["device_map"] = "auto"
         if self.quantization:
             from transformers import BitsAndBytesConfig
 
-            told["quantization_config"] = BitsAndBytesConfig(
+            settings["quantization_config"] = BitsAndBytesConfig(
                 load_in_4bit=True,
                 bnb_4bit_quant_type="nf4",
                 bnb_4bit_compute_dtype=self.dtype,
             )
-            told.setdefault("device_map", {"": str(self.device)})
-        return told
+            settings.setdefault("device_map", {"": str(self.device)})
+        return settings
 
 
 def choose_placement(
@@ -64,37 +64,37 @@ def choose_placement(
         parameters = count_parameters(weights)
     except SafetensorError:  # a file that was cut: loading it says so
         parameters = 0
-    number, share = dtype_and_bytes_per_weight(name, where, dtype, parameters)
-    bits = FOUR_BIT if dtype == FOUR_BIT else None
-    if bits:
-        _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
-    size, free = int(parameters * share), gpu.device_memory(where).free
-    if (
-        device is None
-        and where.type == "cuda"
-        and size > MEMORY_SHARE_OF_WEIGHTS * free
-    ):
-        _need(
-            f"The {gpu.format_gigabytes(size)} of {name} do not fit into the "
-            f"{gpu.format_gigabytes(free)} free on {where}, and to spread them over "
-            "all devices",
+    number_format, bytes_per_weight = dtype_and_bytes_per_weight(
+        name, where, dtype, parameters
+    )
+    quantization = None
+    if dtype == FOUR_BIT:
+        quantization = FOUR_BIT
+        _require_packages(f"For {FOUR_BIT} weights,", "accelerate", "bitsandbytes")
+    size = int(parameters * bytes_per_weight)
+    free = gpu.device_memory(where).free
+    free_text = gpu.format_gigabytes(free)
+    size_text = gpu.format_gigabytes(size)
+    may_spread = device is None and where.type == "cuda"
+    if may_spread and size > MEMORY_SHARE_OF_WEIGHTS * free:
+        _require_packages(
+            f"The {size_text} of {name} do not fit into the {free_text} free on "
+            f"{where}, and to spread them over all devices",
             "accelerate",
         )
-        return Placement(where, number, bits, spread=True)
+        return Placement(where, number_format, quantization, spread=True)
     if size > free:
-        raise UserError(
-            no_room_message(
-                name, where, gpu.format_gigabytes(free), gpu.format_gigabytes(size)
-            )
-        )
-    return Placement(where, number, bits)
+        raise UserError(no_room_message(name, where, free_text, size_text))
+    return Placement(where, number_format, quantization)
 
 
 def no_room_message(
     name: str | Path, where: torch.device, free: str, size: str = ""
 ) -> str:
     """Return the sentence on weights that a device's memory does not hold."""
-    weights = f"The weights of {name}" + (f" ({size})" if size else "")
+    weights = f"The weights of {name}"
+    if size:
+        weights += f" ({size})"
     return (
         f"{weights} do not fit into the {free} of memory free on {where}; choose a "
         "smaller model, a shorter dtype (bfloat16), another device or a server."
@@ -104,7 +104,7 @@ def no_room_message(
 def dtype_and_bytes_per_weight(
     name: str | Path, where: torch.device, dtype: str | None, parameters: int
 ) -> tuple[torch.dtype, float]:
-    """Return the format to compute in on a device, and the bytes that a weight takes."""
+    """Return the format to compute in, and the bytes that a weight takes."""
     if dtype == FOUR_BIT:
         if where.type != "cuda":
             raise UserError(
@@ -112,14 +112,14 @@ def dtype_and_bytes_per_weight(
                 "dtype out, or choose bfloat16."
             )
         return gpu.best_dtype(where, math.inf), 0.5
-    if dtype:
-        number = gpu.DTYPES.get(str(dtype).removeprefix("torch."))
-    else:
-        number = gpu.best_dtype(where, parameters)
-    if number is None:
+    if not dtype:
+        default = gpu.best_dtype(where, parameters)
+        return default, default.itemsize
+    number_format = gpu.DTYPES.get(str(dtype).removeprefix("torch."))
+    if number_format is None:
         known = ", ".join([*gpu.DTYPES, FOUR_BIT])
         raise UserError(f"The dtype {str(dtype)!r} is not known; give one of {known}.")
-    return number, number.itemsize
+    return number_format, number_format.itemsize
 
 
 @contextlib.contextmanager
@@ -129,16 +129,15 @@ def reraise_refused_weights(
     """Explain a loading error where memory or a quantised checkpoint is its cause."""
     try:
         yield
-    except (
-        Exception
-    ) as error:  # whatever the files, or code that comes with them, run into
+    # Whatever the files, or code that comes with them, run into.
+    except Exception as error:
         if gpu.is_out_of_memory(error):
             free = gpu.format_gigabytes(gpu.device_memory(place.device).free)
             raise UserError(no_room_message(name, place.device, free)) from error
-        told = files.parse_json(
-            files.read_text(folder / "config.json"), folder / "config.json"
-        )
-        if method := (told.get("quantization_config") or {}).get("quant_method"):
+        config_file = folder / "config.json"
+        config = files.parse_json(files.read_text(config_file), config_file)
+        method = (config.get("quantization_config") or {}).get("quant_method")
+        if method:
             raise UserError(
                 f"The weights of {name} are already quantised ({method}), which cannot "
                 f"be read on {place.device} here ({first_line_of_error(error)}); "
@@ -159,10 +158,10 @@ def count_parameters(weights: tuple[Path, ...]) -> int:
     return total
 
 
-def _need(what: str, *packages: str) -> None:
-    if missing := [
-        PINNED_PACKAGES[name] for name in packages if find_spec(name) is None
-    ]:
+def _require_packages(what: str, *packages: str) -> None:
+    """Refuse to go on where packages are not installed."""
+    missing = [PINNED_PACKAGES[name] for name in packages if find_spec(name) is None]
+    if missing:
         needed = " and ".join(missing)
         raise UserError(
             f"{what} {needed} must be installed (pip install {' '.join(missing)}); or "

@@ -29,54 +29,83 @@ def joint_token_ids(
     pairs: Sequence[tuple[str, str]], whole: Tokenise, part: Tokenise
 ) -> list[Ids]:
     """Return the ids of each prompt and continuation as one text."""
-    groups: dict[str, list[int]] = {}
-    for at, (prompt, _) in enumerate(pairs):
-        groups.setdefault(prompt, []).append(at)
-    cuts = {prompt: _last_example(prompt) for prompt in groups}
-    groups = {
-        p: places
-        for p, places in groups.items()
-        if cuts[p] and len(places) >= FEWEST_CONTINUATIONS
-    }
-    places = [at for group in groups.values() for at in group]
     texts = [prompt + continuation for prompt, continuation in pairs]
-    shorts = dict(zip(places, part([texts[at][cuts[pairs[at][0]] :] for at in places])))
-    ends = [at for group in groups.values() for at in (group[0], group[-1])]
-    drawn = random.Random(0).sample(places, min(N_SAMPLED_TEXTS, len(places)))
-    seen = list(dict.fromkeys([*ends, *drawn]))
-    known = dict(zip(seen, whole([texts[at] for at in seen])))
-    found: dict[int, Ids] = {}
-    for group in groups.values():
-        made = _put_together({at: shorts[at] for at in group}, known[group[0]])
-        found |= made if made.get(group[-1]) == known[group[-1]] else {}
-    if any(found.get(at, known[at]) != known[at] for at in drawn):
+    groups, tails = _groups_and_tails(pairs)
+    tail_ids = dict(zip(tails, part(list(tails.values())), strict=True))
+    sampled = random.Random(0).sample(list(tails), min(N_SAMPLED_TEXTS, len(tails)))
+    ends = [index for group in groups for index in (group[0], group[-1])]
+    checked = list(dict.fromkeys([*ends, *sampled]))
+    whole_ids = _whole_ids(texts, checked, whole)
+    joint: dict[int, Ids] = {}
+    for group in groups:
+        first, last = group[0], group[-1]
+        tail_ids_of_group = {index: tail_ids[index] for index in group}
+        joint_of_group = _put_together(tail_ids_of_group, whole_ids[first])
+        if joint_of_group.get(last) == whole_ids[last]:
+            joint |= joint_of_group
+    if any(joint.get(index, whole_ids[index]) != whole_ids[index] for index in sampled):
         LOG.info(
             "The last example alone has other tokens; all texts are tokenised whole."
         )
-        found = {}
-    found |= known
-    rest = [at for at in range(len(pairs)) if at not in found]
-    found |= dict(zip(rest, whole([texts[at] for at in rest])))
-    return [found[at] for at in range(len(pairs))]
+        joint = {}
+    joint |= whole_ids
+    rest = [index for index in range(len(texts)) if index not in joint]
+    joint |= _whole_ids(texts, rest, whole)
+    return [joint[index] for index in range(len(texts))]
+
+
+def _groups_and_tails(
+    pairs: Sequence[tuple[str, str]],
+) -> tuple[list[list[int]], dict[int, str]]:
+    """Return the indices of texts with one long prompt each, and the texts' ends."""
+    indices_of_prompts: dict[str, list[int]] = {}
+    for index, (prompt, _) in enumerate(pairs):
+        indices_of_prompts.setdefault(prompt, []).append(index)
+    groups = []
+    tails = {}
+    for prompt, indices in indices_of_prompts.items():
+        cut = _last_example(prompt)
+        if cut == 0 or len(indices) < FEWEST_CONTINUATIONS:
+            continue
+        groups.append(indices)
+        for index in indices:
+            tails[index] = (prompt + pairs[index][1])[cut:]
+    return groups, tails
+
+
+def _whole_ids(texts: list[str], indices: list[int], whole: Tokenise) -> dict[int, Ids]:
+    """Return the ids of the texts at some indices, tokenised whole."""
+    ids = whole([texts[index] for index in indices])
+    return dict(zip(indices, ids, strict=True))
 
 
 def _last_example(prompt: str) -> int:
-    """Return where the line before a prompt's last, or its last words, begin; 0: does not pay."""
-    cut = prompt.rfind("\n", 0, max(0, prompt.rfind("\n"))) + 1
+    """Return where a prompt's last two lines, or last words, begin; 0: not worth it."""
+    if len(prompt) < FEWEST_CHARACTERS:
+        return 0
+    last_break = max(0, prompt.rfind("\n"))
+    cut = prompt.rfind("\n", 0, last_break) + 1
     if 2 * cut < len(prompt):
         cut = prompt.rfind(" ", 0, max(0, len(prompt) - TAIL_CHARACTERS))
-    return cut if len(prompt) >= FEWEST_CHARACTERS and 2 * cut >= len(prompt) else 0
+    if 2 * cut < len(prompt):
+        return 0
+    return cut
 
 
-def _put_together(shorts: dict[int, Ids], first: Ids) -> dict[int, Ids]:
+def _put_together(tail_ids: dict[int, Ids], first: Ids) -> dict[int, Ids]:
     """Return whole ids from those of the texts' ends and of the first whole text."""
-    short = next(iter(shorts.values()))
-    same = common_prefix_length(first[::-1], short[::-1])
-    before, other = first[: len(first) - same], short[: len(short) - same]
-    if same == 0 or len(other) > MARGIN_TOKENS:
+    first_tail = next(iter(tail_ids.values()))
+    n_common = common_prefix_length(first[::-1], first_tail[::-1])
+    margin = first_tail[: len(first_tail) - n_common]
+    if n_common == 0 or len(margin) > MARGIN_TOKENS:
         return {}
-    cut = len(other)
-    return {at: before + ids[cut:] for at, ids in shorts.items() if ids[:cut] == other}
+    beginning = first[: len(first) - n_common]
+    n_margin = len(margin)
+    return {
+        index: beginning + ids[n_margin:]
+        for index, ids in tail_ids.items()
+        if ids[:n_margin] == margin
+    }
 
 
 def common_prefix_length(left: Sequence[int], right: Sequence[int]) -> int:

@@ -5,11 +5,12 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from helpers import UserError
 
+N = TypeVar("N", int, float)
 SERVER_KEY_VARIABLE = "SERVER_API_KEY"
 FINGERPRINT_DECIMALS = 2  # of the log-probabilities of a fingerprint
 LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
@@ -17,7 +18,7 @@ LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where a server listens (without a last slash or ``/v1``), and its name of the model."""
+    """A server's URL (without a last slash or ``/v1``), and its name of the model."""
 
     url: str
     model: str
@@ -44,26 +45,22 @@ class Server:
 
     address: ServerAddress
     limits: ServerLimits
-    ways: tuple[
-        str, ...
-    ]  # that give exact log-probabilities (`server.completions`), best first
-    settings: dict[str, Any] = field(
-        hash=False
-    )  # what each request says besides its prompt
+    # That give exact log-probabilities (`server.completions`), best first.
+    ways: tuple[str, ...]
+    # What each request says besides its prompt.
+    settings: dict[str, Any] = field(hash=False)
     difference: float  # largest of a log-probability between two ways, at the start
-    sample: tuple[
-        float, ...
-    ]  # log-probabilities of one text, which tell weights of one name apart
+    # Log-probabilities of one text, which tell weights of one name apart.
+    sample: tuple[float, ...]
     version: str  # what it says of itself; "": nothing
     tokenizer: str  # where the tokenizer came from
-    # As transformers reads them, if they are there; they name the tokens that end a
-    # text.
+    # As transformers reads them, if they are there; they name tokens that end a text.
     config: Any = field(hash=False, compare=False, default=None)
     generation_config: Any = field(hash=False, compare=False, default=None)
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the sample, rounded, as a server's numbers differ a little each time."""
+        """A hash of the rounded sample, whose numbers differ a little each time."""
         rounded = [f"{value:.{FINGERPRINT_DECIMALS}f}" for value in self.sample]
         return hashlib.sha256(json.dumps(rounded).encode()).hexdigest()
 
@@ -95,7 +92,8 @@ def parse_server_address(name: object) -> ServerAddress:
     url, _, model = str(name).partition("#")
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port  # a port that is no number is refused here
+        host = parts.hostname
+        _ = parts.port  # a port that is no number is refused here
     except ValueError as error:
         raise UserError(
             f"{url} is no address: write it as http://host:8000#name."
@@ -117,7 +115,7 @@ def parse_server_address(name: object) -> ServerAddress:
 
 
 def server_folder_name(name: object) -> str:
-    """Return what tells a model on a server from all others, as the name of a folder."""
+    """Return a folder name that tells a model on a server from all others."""
     address = parse_server_address(name)
     digits = hashlib.sha256(f"{address.url}#{address.model}".encode()).hexdigest()[:8]
     place = urlsplit(address.url).netloc.replace(":", "_")
@@ -126,17 +124,25 @@ def server_folder_name(name: object) -> str:
 
 def limits_from_environment() -> ServerLimits:
     """Return the limits that the environment sets."""
-    found = {}
-    for name, kind in (("in_flight", int), ("timeout", float), ("patience", float)):
-        variable = f"SERVER_{name.upper()}"
-        text = os.environ.get(variable)
-        try:
-            value = kind(text) if text else getattr(ServerLimits, name)
-        except ValueError:
-            value = 0
-        if not 0 < value < float("inf"):
-            raise UserError(
-                f"{variable} is {text!r}; set it to a number above 0, or unset it."
-            )
-        found[name] = value
-    return ServerLimits(**found)
+    return ServerLimits(
+        in_flight=_number_from_environment("in_flight", int),
+        timeout=_number_from_environment("timeout", float),
+        patience=_number_from_environment("patience", float),
+    )
+
+
+def _number_from_environment(limit: str, kind: type[N]) -> N:
+    """Return the value of a limit that the environment sets, else the default."""
+    variable = f"SERVER_{limit.upper()}"
+    text = os.environ.get(variable)
+    if not text:
+        return getattr(ServerLimits, limit)
+    try:
+        value = kind(text)
+    except ValueError:
+        value = kind(0)
+    if not 0 < value < float("inf"):
+        raise UserError(
+            f"{variable} is {text!r}; set it to a number above 0, or unset it."
+        )
+    return value

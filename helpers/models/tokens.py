@@ -8,8 +8,8 @@ options of one probe: "Born in 19" + "45", which a tokenizer may write as one pi
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, tzinfo
+from typing import Self
 
 from transformers.utils import chat_template_utils
 
@@ -31,8 +31,12 @@ FAMILIES_WITH_FIRST_TOKEN = (
 )
 # What templates are told: to write a text, up to where the answer would stand, without
 # thoughts.
-CHAT_TEMPLATE_SETTINGS = {"tokenize": False, "add_generation_prompt": True}
-CHAT_TEMPLATE_SETTINGS |= {"enable_thinking": False, "thinking": False}
+CHAT_TEMPLATE_SETTINGS = {
+    "tokenize": False,
+    "add_generation_prompt": True,
+    "enable_thinking": False,
+    "thinking": False,
+}
 # Characters of texts whose ids are kept for the next time, some 100 MB.
 MOST_KEPT_CHARACTERS = 10_000_000
 
@@ -41,12 +45,13 @@ class _Day(datetime):
     """A fixed date for templates that ask for it, so that prompts do not change."""
 
     @classmethod
-    def now(cls, tz: Any = None) -> datetime:
+    def now(cls, tz: tzinfo | None = None) -> Self:
         """Return the day that Meta's templates name where no clock is at hand."""
         return cls(2024, 7, 26, tzinfo=tz)
 
 
-Texts, Groups = Sequence[str], Sequence[tuple]
+Texts = Sequence[str]
+Groups = Sequence[tuple]
 
 
 @dataclass(frozen=True)
@@ -73,13 +78,17 @@ def strings_read_by_model(model: LanguageModel, prompts: Texts) -> list[str]:
         return [_template(model, prompt) for prompt in prompts]
     before, after = _special_ids(model)
     head = "".join(token_names(model, before))
-    tail = "".join(token_names(model, after)) if model.kind == "seq2seq" else ""
+    tail = ""
+    if model.kind == "seq2seq":
+        tail = "".join(token_names(model, after))
     return [f"{head}{prompt}{tail}" for prompt in prompts]
 
 
 def prompt_ids(model: LanguageModel, prompts: Texts) -> list[tuple[int, ...]]:
     """Return the ids of prompts as read; a causal model's end token is dropped."""
-    texts = strings_read_by_model(model, prompts) if model.chat else list(prompts)
+    texts = list(prompts)
+    if model.chat:
+        texts = strings_read_by_model(model, prompts)
     if model.kind == "causal":
         return _causal(model, texts)
     return _encode(model, texts, special=not model.chat)
@@ -89,13 +98,14 @@ def rows_of_continuations(
     model: LanguageModel, prompts: Texts, continuations: Texts, groups: Groups
 ) -> list[Row]:
     """Return a row for each continuation; a group is scored from the same token on."""
-    # After a template, a text begins without a space.
-    said = [c.removeprefix(" ") for c in continuations] if model.chat else continuations
+    endings = continuations
+    if model.chat:  # after a template, a text begins without a space
+        endings = [continuation.removeprefix(" ") for continuation in continuations]
     if model.kind == "seq2seq":
-        made = _seq2seq_rows(model, prompts, said)
+        rows = _seq2seq_rows(model, prompts, endings)
     else:
-        made = _causal_rows(model, prompts, said, groups)
-    for row, group, continuation in zip(made, groups, continuations):
+        rows = _causal_rows(model, prompts, endings, groups)
+    for row, group, continuation in zip(rows, groups, continuations, strict=True):
         name = f"The continuation {continuation!r} of {' / '.join(map(str, group))}"
         if row.start == 0 or row.start == len(row.ids) == 1:
             raise UserError(
@@ -104,20 +114,22 @@ def rows_of_continuations(
             )
         if not row.scored:
             raise UserError(f"{name} has no tokens; add text to it or drop the row.")
-    return made
+    return rows
 
 
 def rows_of_texts(model: LanguageModel, texts: Texts) -> list[Row]:
     """Return rows of whole texts; a first token with none before it is not scored."""
-    model, nothing = replace(model, prompt_format="bare"), [""] * len(texts)
+    bare_model = replace(model, prompt_format="bare")
+    prompts = [""] * len(texts)
     if model.kind == "seq2seq":
-        return _seq2seq_rows(model, nothing, texts)
-    return _causal_rows(model, nothing, texts, [(text,) for text in texts])
+        return _seq2seq_rows(bare_model, prompts, texts)
+    return _causal_rows(bare_model, prompts, texts, [(text,) for text in texts])
 
 
 def has_first_token(model: LanguageModel) -> bool:
     """Return whether a token comes before any text, so that its first one is scored."""
-    return model.kind == "seq2seq" or bool(_special_ids(model)[0])
+    before, _ = _special_ids(model)
+    return model.kind == "seq2seq" or bool(before)
 
 
 def missing_first_token_warning(model: LanguageModel) -> str:
@@ -125,12 +137,10 @@ def missing_first_token_warning(model: LanguageModel) -> str:
     if model.config is None or model.kind != "causal":
         return ""
     config = families.text_config(model.config)
-    if (
-        not config.model_type.startswith(FAMILIES_WITH_FIRST_TOKEN)
-        or config.bos_token_id is None
-    ):
+    if not config.model_type.startswith(FAMILIES_WITH_FIRST_TOKEN):
         return ""
-    if config.bos_token_id in prompt_ids(model, ["a"])[0]:
+    first_token = config.bos_token_id
+    if first_token is None or first_token in prompt_ids(model, ["a"])[0]:
         return ""
     return (
         f"{model.name} gets no first token, though models of its family "
@@ -152,28 +162,31 @@ def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) ->
 
 def decoder_start_ids(model: LanguageModel) -> tuple[int, ...]:
     """Return the ids that a sequence-to-sequence decoder reads before any text."""
-    places = (model.config, model.generation_config)
-    names = ("decoder_start_token_id", "bos_token_id")
-    found = [getattr(place, name, None) for name in names for place in places]
-    first = next((token for token in found if token is not None), None)
-    if first is None:
-        raise UserError(
-            f"{model.name} names no decoder_start_token_id: add it to config.json."
-        )
-    return (first, *_special_ids(model)[0])
+    before, _ = _special_ids(model)
+    for name in ("decoder_start_token_id", "bos_token_id"):
+        for config in (model.config, model.generation_config):
+            first = getattr(config, name, None)
+            if first is not None:
+                return (first, *before)
+    raise UserError(
+        f"{model.name} names no decoder_start_token_id: add it to config.json."
+    )
 
 
 def token_names(model: LanguageModel, ids: Sequence[int]) -> list[str]:
-    """Return tokens as the tokenizer names them; an id of the model alone as ``<id>``."""
+    """Return tokens as the tokenizer names them, and ids that it lacks as ``<id>``."""
     names = model.tokenizer.convert_ids_to_tokens(list(ids))
-    return [f"<{i}>" if name is None else str(name) for i, name in zip(ids, names)]
+    return [
+        f"<{token}>" if name is None else str(name)
+        for token, name in zip(ids, names, strict=True)
+    ]
 
 
 def token_id_of_name(model: LanguageModel, name: str) -> int:
     """Return the id of a token from a server's name: ``token_id:7``, or its text."""
     if name.startswith("token_id:"):
         return int(name.removeprefix("token_id:"))
-    ids = _by_text(model).get(name, [])
+    ids = _tokens_by_text(model).get(name, [])
     if len(ids) != 1:
         raise UserError(
             f"{model.name} wrote the token {name!r} without its id, and the tokenizer "
@@ -183,77 +196,93 @@ def token_id_of_name(model: LanguageModel, name: str) -> int:
     return ids[0]
 
 
-def _by_text(model: LanguageModel) -> dict[str, list[int]]:
+def _tokens_by_text(model: LanguageModel) -> dict[str, list[int]]:
     """Return all tokens by their text alone, as servers without ids name them."""
-    known = model.known.by_text
-    if not known:
+    tokens_by_text = model.known.by_text
+    if not tokens_by_text:
         for token in range(len(model.tokenizer)):
             text = model.tokenizer.decode([token], clean_up_tokenization_spaces=False)
-            known.setdefault(text, []).append(token)
-    return known
+            tokens_by_text.setdefault(text, []).append(token)
+    return tokens_by_text
 
 
 def _causal_rows(
     model: LanguageModel, prompts: Texts, continuations: Texts, groups: Groups
 ) -> list[Row]:
+    """Return the row of each prompt and continuation, tokenised as one text."""
     distinct = list(dict.fromkeys(prompts))
-    alone = dict(zip(distinct, prompt_ids(model, distinct)))
-    shown = dict(
-        zip(
-            distinct, strings_read_by_model(model, distinct) if model.chat else distinct
-        )
-    )
-    joint = prefix_tokenising.joint_token_ids(
-        [(shown[p], c) for p, c in zip(prompts, continuations)],
+    ids_of_prompts = dict(zip(distinct, prompt_ids(model, distinct), strict=True))
+    texts = list(prompts)
+    if model.chat:
+        templated = strings_read_by_model(model, distinct)
+        text_of_prompt = dict(zip(distinct, templated, strict=True))
+        texts = [text_of_prompt[prompt] for prompt in prompts]
+    joint_ids = prefix_tokenising.joint_token_ids(
+        list(zip(texts, continuations, strict=True)),
         whole=lambda texts: _causal(model, texts),
         part=lambda texts: _encode(model, texts, special=False),
     )
-    starts: dict[tuple, int] = {}
-    for key, prompt, ids in zip(zip(groups, prompts), prompts, joint):
-        shared = common_prefix_length(ids, alone[prompt]) if alone[prompt] else 1
-        starts[key] = min(shared, starts.get(key, shared))
-    return [Row(ids, starts[key]) for ids, key in zip(joint, zip(groups, prompts))]
+    keys = list(zip(groups, prompts, strict=True))
+    starts: dict[tuple[tuple, str], int] = {}
+    for key, ids in zip(keys, joint_ids, strict=True):
+        ids_of_prompt = ids_of_prompts[key[1]]
+        start = 1  # without a prompt, the text's first token has no probability
+        if ids_of_prompt:
+            start = common_prefix_length(ids, ids_of_prompt)
+        starts[key] = min(start, starts.get(key, start))
+    return [Row(ids, starts[key]) for ids, key in zip(joint_ids, keys, strict=True)]
 
 
 def _seq2seq_rows(
     model: LanguageModel, prompts: Texts, continuations: Texts
 ) -> list[Row]:
+    """Return rows whose encoder reads the prompt and whose decoder the continuation."""
     distinct = list(dict.fromkeys(prompts))
-    sources = dict(zip(distinct, prompt_ids(model, distinct)))
-    start = decoder_start_ids(model)
+    ids_of_prompts = dict(zip(distinct, prompt_ids(model, distinct), strict=True))
+    start_ids = decoder_start_ids(model)
     targets = _encode(model, continuations, special=False)
     return [
-        Row(start + ids, len(start), sources[p]) for ids, p in zip(targets, prompts)
+        Row(start_ids + ids, len(start_ids), ids_of_prompts[prompt])
+        for ids, prompt in zip(targets, prompts, strict=True)
     ]
 
 
 def _causal(model: LanguageModel, texts: Texts) -> list[tuple[int, ...]]:
-    # A chat template writes its own special tokens; the tokenizer must not add them
-    # again.
-    found = _encode(model, texts, special=not model.chat)
-    after = () if model.chat else _special_ids(model)[1]
-    return [
-        ids[: -len(after)] if after and ids[-len(after) :] == after else ids
-        for ids in found
-    ]
+    """Return the ids of texts without the tokenizer's end token."""
+    # A chat template writes its own special tokens; none are added again.
+    if model.chat:
+        return _encode(model, texts, special=False)
+    ids_of_texts = _encode(model, texts, special=True)
+    _, after = _special_ids(model)
+    return [_without_end(ids, after) for ids in ids_of_texts]
+
+
+def _without_end(ids: tuple[int, ...], end: tuple[int, ...]) -> tuple[int, ...]:
+    """Return ids without an end that they may have."""
+    if end and ids[-len(end) :] == end:
+        return ids[: -len(end)]
+    return ids
 
 
 def forget_token_ids(model: LanguageModel) -> None:
-    """Let go of the ids of texts, so that what comes next tokenises its texts itself."""
+    """Drop the cached ids of texts, so that texts are tokenised anew."""
     model.known.ids.clear()
     model.known.characters = 0
 
 
 def _encode(model: LanguageModel, texts: Texts, special: bool) -> list[tuple[int, ...]]:
-    """Return the ids of texts; each is tokenised once: scored, counted and continued."""
+    """Return the ids of texts, each of which is tokenised once and cached."""
     known = model.known
     new = [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]
     if new:
-        only_ids = {"return_attention_mask": False, "return_token_type_ids": False}
-        found = model.tokenizer(
-            new, add_special_tokens=special, verbose=False, **only_ids
+        encoding = model.tokenizer(
+            new,
+            add_special_tokens=special,
+            verbose=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
         )
-        for text, ids in zip(new, found["input_ids"], strict=True):
+        for text, ids in zip(new, encoding["input_ids"], strict=True):
             known.ids[special, text] = tuple(ids)
             known.characters += len(text)
     ids_of_texts = [known.ids[special, text] for text in texts]
@@ -266,26 +295,26 @@ def _special_ids(model: LanguageModel) -> tuple[tuple[int, ...], tuple[int, ...]
     """Return the ids that the tokenizer puts before and after any text."""
     bare = _encode(model, ["a"], special=False)[0]
     full = _encode(model, ["a"], special=True)[0]
-    for before in range(len(full) - len(bare) + 1):
-        if full[before : before + len(bare)] == bare:
-            return full[:before], full[before + len(bare) :]
+    for start in range(len(full) - len(bare) + 1):
+        end = start + len(bare)
+        if full[start:end] == bare:
+            return full[:start], full[end:]
     return (), ()
 
 
 def _template(model: LanguageModel, prompt: str) -> str:
     """Return a prompt in the model's template, without thoughts where it has them."""
-    # Some templates read a text, some a list of parts; either drops the other without a
-    # word.
+    # Some templates read a text, some a list of parts; each kind silently drops the
+    # other.
     for content in (prompt, [{"type": "text", "text": prompt}]):
+        messages = [{"role": "user", "content": content}]
         try:
             with patched(chat_template_utils, "datetime", _Day):
-                asked = [{"role": "user", "content": content}]
                 text = model.tokenizer.apply_chat_template(
-                    asked, **CHAT_TEMPLATE_SETTINGS
+                    messages, **CHAT_TEMPLATE_SETTINGS
                 )
-        except (
-            Exception
-        ) as error:  # whatever the model's template runs into, or raises itself
+        # Whatever the model's template runs into, or raises itself.
+        except Exception as error:
             why = first_line_of_error(error)
         else:
             if prompt.strip() in text:

@@ -27,8 +27,13 @@ SCORING_WAYS = ("nodes", "prompt_logprobs", "echo")
 # vLLM's bound on the tokens named in one request.
 MOST_NAMED_TOKENS = 128
 # Greedy, and nothing that bends probabilities, whatever the server's defaults are.
-GREEDY_SETTINGS = {"temperature": 0.0, "top_p": 1.0, "presence_penalty": 0.0}
-GREEDY_SETTINGS |= {"frequency_penalty": 0.0, "seed": 0}
+GREEDY_SETTINGS = {
+    "temperature": 0.0,
+    "top_p": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "seed": 0,
+}
 # The same for what only some servers know, and tokens named by their ids; others pass
 # over it or refuse it.
 TOKEN_ID_SETTINGS = {"return_token_ids": True, "return_tokens_as_token_ids": True}
@@ -39,7 +44,8 @@ EXTRA_SETTINGS = {
     "add_special_tokens": False,
     **TOKEN_ID_SETTINGS,
 }
-Ids, RequestSettings = Sequence[int], dict[str, Any]
+Ids = Sequence[int]
+RequestSettings = dict[str, Any]
 AnswerReader = Callable[[Any], Any]
 
 
@@ -62,10 +68,10 @@ def next_tokens_request(
 
     def read(content: Any) -> dict[int, float]:
         choice = _choice(content, len(ids))
-        found = _field(_field(choice, "logprobs"), "top_logprobs")
-        if not found or not isinstance(found[0], dict):
+        tops = _field(_field(choice, "logprobs"), "top_logprobs")
+        if not tops or not isinstance(tops[0], dict):
             raise UnusableContent("no log-probabilities")
-        return {child: _number(found[0], f"token_id:{child}") for child in children}
+        return {child: _number(tops[0], f"token_id:{child}") for child in children}
 
     return body, read
 
@@ -77,12 +83,12 @@ def prompt_logprobs_request(
     body = {**settings, "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}
 
     def read(content: Any) -> list[float]:
-        found = _field(_choice(content, len(ids)), "prompt_logprobs")
-        if len(found) != len(ids):
-            raise UnusableContent(
-                f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent"
-            )
-        named = [_field(entry, str(i)) for entry, i in zip(found[1:], ids[1:])]
+        entries = _field(_choice(content, len(ids)), "prompt_logprobs")
+        _check_count(entries, ids)
+        named = [
+            _field(entry, str(token))
+            for entry, token in zip(entries[1:], ids[1:], strict=True)
+        ]
         return [math.nan, *(_number(entry, "logprob") for entry in named)]
 
     return body, read
@@ -102,23 +108,16 @@ def echo_request(
 
     def read(content: Any) -> list[float]:
         part = _field(_choice(content, len(ids)), "logprobs")
-        found, names = _field(part, "token_logprobs"), _field(part, "tokens")
-        if len(found) != len(ids):
-            raise UnusableContent(
-                f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent"
-            )
-        wrong = [
-            n
-            for n, i in zip(names, ids)
-            if n.startswith("token_id:") and n[9:] != str(i)
-        ]
-        if wrong:
-            raise UnusableContent("other tokens than were sent")
-        values = {str(place): value for place, value in enumerate(found)}
-        return [
-            math.nan,
-            *(_number(values, str(place)) for place in range(1, len(ids))),
-        ]
+        logprobs = _field(part, "token_logprobs")
+        names = _field(part, "tokens")
+        _check_count(logprobs, ids)
+        # The server's list of names may be shorter.
+        for name, token in zip(names, ids, strict=False):
+            if name.startswith("token_id:") and name != f"token_id:{token}":
+                raise UnusableContent("other tokens than were sent")
+        values = {str(index): value for index, value in enumerate(logprobs)}
+        numbers = [_number(values, str(index)) for index in range(1, len(ids))]
+        return [math.nan, *numbers]
 
     return body, read
 
@@ -133,9 +132,8 @@ def greedy_request(
 ) -> tuple[dict[str, Any], AnswerReader]:
     """Return the request for the most probable next tokens, and the reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": n, "logprobs": 1}
-    known = (
-        "return_token_ids" in settings
-    )  # else it is unclear which tokens a stop leaves out
+    # Else it is unclear which tokens a stop leaves out.
+    known = "return_token_ids" in settings
     if stop and known:
         body |= {"stop": list(stop), "include_stop_str_in_output": True}
     if ends and known:
@@ -146,7 +144,8 @@ def greedy_request(
     def read(content: Any) -> tuple[list[GeneratedToken], str | int | None]:
         choice = _choice(content, len(ids))
         part = _field(choice, "logprobs")
-        names, values = _field(part, "tokens"), _field(part, "token_logprobs")
+        names = _field(part, "tokens")
+        values = _field(part, "token_logprobs")
         shown = choice.get("token_ids")
         if shown is not None:
             names = [f"token_id:{i}" for i in shown]
@@ -156,14 +155,23 @@ def greedy_request(
                 f"{len(values)} log-probabilities of {len(names)} tokens"
             )
         numbers = [_number({"": value}, "") for value in values]
-        others = [{k: _number(top, k) for k in top} for top in tops]
-        over = choice.get("finish_reason") == "length"
-        if over and len(names) != n:
-            raise UnusableContent(f"{len(names)} tokens, where {n} were asked for")
-        end = "length" if over else choice.get("stop_reason")
+        others = [{name: _number(top, name) for name in top} for top in tops]
+        end = choice.get("stop_reason")
+        if choice.get("finish_reason") == "length":
+            end = "length"
+            if len(names) != n:
+                raise UnusableContent(f"{len(names)} tokens, where {n} were asked for")
         return list(map(GeneratedToken, names, numbers, others)), end
 
     return body, read
+
+
+def _check_count(values: Sequence[Any], ids: Ids) -> None:
+    """Refuse an answer that has not one value for each token that was sent."""
+    if len(values) != len(ids):
+        raise UnusableContent(
+            f"log-probabilities of {len(values)} tokens, not of the {len(ids)} sent"
+        )
 
 
 def _choice(content: Any, sent: int) -> dict[str, Any]:
@@ -179,12 +187,13 @@ def _choice(content: Any, sent: int) -> dict[str, Any]:
 
 
 def _field(part: Any, name: str) -> Any:
-    found = part.get(name) if isinstance(part, dict) else None
-    if found is None:
-        raise UnusableContent(
-            f"no {name if not name.isdecimal() else 'entry for a token that was sent'}"
-        )
-    return found
+    """Return a part of an answer, which must be there."""
+    value = part.get(name) if isinstance(part, dict) else None
+    if value is None:
+        if name.isdecimal():
+            raise UnusableContent("no entry for a token that was sent")
+        raise UnusableContent(f"no {name}")
+    return value
 
 
 def _number(values: dict[str, Any], name: str) -> float:
@@ -192,11 +201,8 @@ def _number(values: dict[str, Any], name: str) -> float:
     if name not in values:
         raise UnusableContent("no log-probability of a token that was asked for")
     value = values[name]
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-    ):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value):
         raise UnusableContent(f"a log-probability that is no finite number: {value}")
     if value > LARGEST_ROUNDING:
         raise UnusableContent(f"a log-probability of {value:.3g}, which is above 0")

@@ -7,7 +7,11 @@ from typing import Any
 
 from helpers import UserError
 from helpers.models.server import completions, session
-from helpers.models.server.completions import TOKEN_ID_SETTINGS, Ids
+from helpers.models.server.completions import (
+    TOKEN_ID_SETTINGS,
+    GeneratedToken,
+    Ids,
+)
 from helpers.models.server.session import RequestRefused, UnusableAnswer
 from helpers.models.server_address import ServerAddress, ServerLimits
 
@@ -20,7 +24,8 @@ LEAST_TOP_LOG_PROBABILITY = -math.log(1 << 24)
 # Tokens at the end of the sample that are scored as a choice.
 N_CHOICE_TOKENS = 8
 SAMPLE_TEXT = (
-    "The capital of France is Paris, and the capital of Japan is Tokyo. 1, 2, 3, 5, 8, 13, 21.\n"
+    "The capital of France is Paris, and the capital of Japan is Tokyo. "
+    "1, 2, 3, 5, 8, 13, 21.\n"
     "Which country is Lyon in? France"
 )
 SERVER_REMEDY = "serve the model with vLLM (vllm serve NAME), or load it here"
@@ -34,11 +39,38 @@ def examine_server(
     name_to_id: Callable[[str], int],
 ) -> dict[str, Any]:
     """Return the fields of a `Server` found by asking, if they allow exact scores."""
-    ask, settings = (
-        _asker(address, limits),
-        accepted_settings(address, limits, ids[:-N_CHOICE_TOKENS]),
-    )
-    # A beginning of the sample at which the model goes on, and its next token.
+    ask = _asker(address, limits)
+    settings = accepted_settings(address, limits, ids[:-N_CHOICE_TOKENS])
+    beginning, step = _beginning_and_step(ask, settings, ids, address.url)
+    scores = _scores_by_way(ask, settings, ids, address.url)
+    chosen = (*beginning, name_to_id(step.name))
+    pairs = []
+    for way in scores:
+        score = _scores(ask, settings, way, chosen, 1)[-1]
+        pairs.append((score, step.logprob))
+    for left, right in combinations(scores.values(), 2):
+        # One way may score all tokens, another the last ones alone.
+        pairs.extend(zip(left[::-1], right[::-1], strict=False))
+    first, second = max(pairs, key=_difference)
+    if not abs(first - second) <= WAY_TOLERANCE:
+        raise UserError(
+            f"The server at {address.url} gives one token the log-probabilities "
+            f"{first:.3f} and {second:.3f}, asked for in two ways, so neither can be "
+            f"trusted; {SERVER_REMEDY}."
+        )
+    sample = scores.get("prompt_logprobs") or scores.get("echo") or scores["nodes"]
+    return {
+        "ways": tuple(scores),
+        "settings": settings,
+        "sample": tuple(sample),
+        "difference": abs(first - second),
+    }
+
+
+def _beginning_and_step(
+    ask: AskServer, settings: dict[str, Any], ids: Ids, url: str
+) -> tuple[Ids, GeneratedToken]:
+    """Return a beginning at which the model goes on, and its next token."""
     for last in range(N_CHOICE_TOKENS, len(ids) - 1, N_CHOICE_TOKENS):
         beginning = ids[:-last]
         steps, _ = ask(completions.greedy_request(settings, beginning, 1))
@@ -46,55 +78,50 @@ def examine_server(
             break
     else:
         raise UserError(
-            f"The server at {address.url} adds no token to any text, so that its "
+            f"The server at {url} adds no token to any text, so that its "
             f"log-probabilities cannot be checked; {SERVER_REMEDY}."
         )
     step = steps[0]
     if step.logprob < LEAST_TOP_LOG_PROBABILITY:
         raise UserError(
-            f"The server at {address.url} gives the most probable token the "
+            f"The server at {url} gives the most probable token the "
             f"log-probability {step.logprob:.3g}, which no vocabulary allows; "
             f"{SERVER_REMEDY}."
         )
-    found: dict[str, list[float]] = {}
+    return beginning, step
+
+
+def _scores_by_way(
+    ask: AskServer, settings: dict[str, Any], ids: Ids, url: str
+) -> dict[str, list[float]]:
+    """Return the sample's log-probabilities by each way that the server knows."""
+    scores: dict[str, list[float]] = {}
     missing = []
     for way in completions.SCORING_WAYS:
-        if way == "echo" and "prompt_logprobs" in found:
+        if way == "echo" and "prompt_logprobs" in scores:
             continue  # the same by another name
         try:
-            found[way] = _scores(ask, settings, way, ids, N_CHOICE_TOKENS)
+            scores[way] = _scores(ask, settings, way, ids, N_CHOICE_TOKENS)
         except RequestRefused as error:
             missing.append(f"{way}: refused, status {error.status}")
         except UnusableAnswer as error:
             missing.append(f"{way}: {error.__cause__}")
-    if not found:
+    if not scores:
         raise UserError(
-            f"The server at {address.url} gives the most probable tokens alone, or "
+            f"The server at {url} gives the most probable tokens alone, or "
             "nothing, where the log-probabilities of given tokens are asked for "
             f"({'; '.join(missing)}); {SERVER_REMEDY}."
         )
-    chosen = (*beginning, name_to_id(step.name))
-    pairs = [
-        (_scores(ask, settings, way, chosen, 1)[-1], step.logprob) for way in found
-    ]
-    pairs += [
-        pair
-        for a, b in combinations(found.values(), 2)
-        for pair in zip(a[::-1], b[::-1])
-    ]
-    first, other = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
-    if not abs(first - other) <= WAY_TOLERANCE:
-        raise UserError(
-            f"The server at {address.url} gives one token the log-probabilities "
-            f"{first:.3f} and {other:.3f}, asked for in two ways, so neither can be "
-            f"trusted; {SERVER_REMEDY}."
-        )
-    sample = tuple(found.get("prompt_logprobs") or found.get("echo") or found["nodes"])
-    told = {"ways": tuple(found), "settings": settings, "sample": sample}
-    return told | {"difference": abs(first - other)}
+    return scores
+
+
+def _difference(pair: tuple[float, float]) -> float:
+    """Return how far apart two numbers are."""
+    return abs(pair[0] - pair[1])
 
 
 def _asker(address: ServerAddress, limits: ServerLimits) -> AskServer:
+    """Return a function that asks the server for completions."""
     return lambda request: session.ask_server(
         address, limits, completions.COMPLETIONS_PATH, *request
     )
@@ -103,15 +130,18 @@ def _asker(address: ServerAddress, limits: ServerLimits) -> AskServer:
 def accepted_settings(
     address: ServerAddress, limits: ServerLimits, ids: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the settings that a server takes; those on token ids only if it heeds them."""
+    """Return the settings that a server takes; on token ids only if it heeds them."""
     ask = _asker(address, limits)
     plain = {"model": address.model, **completions.GREEDY_SETTINGS}
     for settings in ({**plain, **completions.EXTRA_SETTINGS}, plain):
         try:
             steps, _ = ask(completions.greedy_request(settings, ids, 1))
-            told = all(step.name.startswith("token_id:") for step in steps)
+            if all(step.name.startswith("token_id:") for step in steps):
+                return settings
             return {
-                k: v for k, v in settings.items() if told or k not in TOKEN_ID_SETTINGS
+                name: value
+                for name, value in settings.items()
+                if name not in TOKEN_ID_SETTINGS
             }
         except RequestRefused as error:
             refusal = error
@@ -135,16 +165,16 @@ def accepted_settings(
 def _scores(
     ask: AskServer, settings: dict[str, Any], way: str, ids: Ids, last: int
 ) -> list[float]:
-    """Return log-probabilities of a text's last tokens; by whole texts, of all tokens."""
-    if way != "nodes":
-        request = getattr(completions, way)
-        return ask(request(settings, ids))[1:]
+    """Return log-probabilities of a text's last tokens; by whole texts, of all."""
+    if way == "prompt_logprobs":
+        return ask(completions.prompt_logprobs_request(settings, ids))[1:]
+    if way == "echo":
+        return ask(completions.echo_request(settings, ids))[1:]
     values = []
     for at in range(len(ids) - last, len(ids)):
         # Tokens that hardly follow are named too: a list of the most probable would
         # lack them.
         named = list(dict.fromkeys([ids[at], *ids[1:4]]))
-        values.append(
-            ask(completions.next_tokens_request(settings, ids[:at], named))[ids[at]]
-        )
+        answer = ask(completions.next_tokens_request(settings, ids[:at], named))
+        values.append(answer[ids[at]])
     return values

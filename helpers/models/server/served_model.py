@@ -38,16 +38,13 @@ TOKENIZER_SAMPLES = (
 
 
 def load_from_server(name: str, chat: bool = False) -> Served:
-    """Return a model that a server holds, once its numbers have been found to be exact."""
-    address, limits = (
-        addresses.parse_server_address(name),
-        addresses.limits_from_environment(),
-    )
+    """Return a model on a server, once its numbers have been found to be exact."""
+    address = addresses.parse_server_address(name)
+    limits = addresses.limits_from_environment()
     soon = replace(limits, patience=min(START_SECONDS, limits.patience), tries=1)
     entry = session.models_on_server(address, soon)[address.model]
-    exactness.accepted_settings(
-        address, soon, (1, 2, 3)
-    )  # an unfit one misses no tokenizer
+    # An unfit server is refused before its tokenizer is looked for.
+    exactness.accepted_settings(address, soon, (1, 2, 3))
     tokenizer, place, folder = _tokenizer(address, entry.get("root"))
     if chat and not tokenizer.chat_template:
         raise UserError(
@@ -68,13 +65,12 @@ def load_from_server(name: str, chat: bool = False) -> Served:
     )
     _same_tokens(tokenizer, address, soon)
     ids = tokens.prompt_ids(reader, [exactness.SAMPLE_TEXT])[0]
-    found = exactness.examine_server(
-        address, soon, ids, partial(tokens.token_id_of_name, reader)
-    )
+    name_to_id = partial(tokens.token_id_of_name, reader)
+    examined = exactness.examine_server(address, soon, ids, name_to_id)
     server = Server(
         address,
         limits,
-        **found,
+        **examined,
         version=_version(address, soon),
         tokenizer=place,
         config=_read(
@@ -92,14 +88,19 @@ def _tokenizer(
     address: ServerAddress, root: str | None
 ) -> tuple[PreTrainedTokenizerBase, str, Path]:
     """Return the tokenizer set, or else by the server's names, with name and folder."""
-    given = os.environ.get(TOKENIZER_VARIABLE)
-    places = [given] if given else [place for place in (root, address.model) if place]
+    setting = os.environ.get(TOKENIZER_VARIABLE)
+    if setting:
+        places = [setting]
+    else:
+        places = [place for place in (root, address.model) if place]
     for place in dict.fromkeys(places):
         try:
             folder = checkpoints.configuration_folder(place)
             if checkpoints.has_tokenizer(folder):
-                made = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-                return made, place, folder
+                tokenizer = AutoTokenizer.from_pretrained(
+                    folder, trust_remote_code=False
+                )
+                return tokenizer, place, folder
         except Exception:  # not there, or not to be read: the next place may do
             continue
     raise UserError(
@@ -121,24 +122,18 @@ def _same_tokens(
         return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
 
     for text in TOKENIZER_SAMPLES:
-        found = [
-            tokenizer(text, add_special_tokens=special) for special in (True, False)
-        ]
-        ours = [list(each["input_ids"]) for each in found]
+        ours: list[list[int] | int] = []
+        for special in (True, False):
+            encoding = tokenizer(text, add_special_tokens=special)
+            ours.append(list(encoding["input_ids"]))
+        request = (completions.COMPLETIONS_PATH, {**body, "prompt": text}, read)
         try:
-            theirs = session.ask_server(
-                address,
-                limits,
-                completions.COMPLETIONS_PATH,
-                {**body, "prompt": text},
-                read,
-            )
+            theirs = session.ask_server(address, limits, *request)
         except session.RequestRefused:
             return  # the examination says in which way the server is unfit
-        counted = isinstance(theirs, int)
-        if theirs is not None and theirs not in [
-            len(ids) if counted else ids for ids in ours
-        ]:
+        if isinstance(theirs, int):  # the server only counts its tokens
+            ours = [len(ids) for ids in ours]
+        if theirs is not None and theirs not in ours:
             raise UserError(
                 f"The server at {address.url} writes {text!r} in other tokens than the "
                 f"tokenizer found for {address.model}; name the right one in the "
@@ -150,8 +145,10 @@ def _version(address: ServerAddress, limits: ServerLimits) -> str:
     """Return what the server says of its own version, as vLLM does; else nothing."""
 
     def read(content: Any) -> str:
-        said = str(content.get("version", "")) if isinstance(content, dict) else ""
-        return "".join(filter(str.isprintable, said))[:100]
+        if not isinstance(content, dict):
+            return ""
+        version = str(content.get("version", ""))
+        return "".join(filter(str.isprintable, version))[:100]
 
     try:
         return session.ask_server(address, limits, "/version", None, read, "GET")
@@ -172,6 +169,7 @@ def _count(place: str, folder: Path) -> int | None:
 
 
 def _read(load: Callable[[], Any]) -> Any:
+    """Return what a function loads; None where its file is missing or unfit."""
     try:
         return load()
     except (OSError, ValueError, KeyError):

@@ -61,9 +61,8 @@ class Session:
     address: ServerAddress
     limits: ServerLimits
     client: httpx2.Client
-    left: Event = field(
-        default_factory=Event
-    )  # set once nobody waits for answers any more
+    # Set once nobody waits for answers any more.
+    left: Event = field(default_factory=Event)
     reached: bool = False  # whether the server has answered at all
 
     def ask(
@@ -89,11 +88,9 @@ class Session:
                 f"again and again ({error}); nothing of it is kept."
             ) from error
         except _PassingError as error:
-            memory = (
-                f"if it ran out of memory, {LOWER_LOAD_REMEDY}; "
-                if self.reached
-                else ""
-            )
+            memory = ""
+            if self.reached:
+                memory = f"if it ran out of memory, {LOWER_LOAD_REMEDY}; "
             raise UserError(
                 f"The server at {self.address.url} {error}, tried again for up to "
                 f"{self.limits.patience:g} seconds; see its log, {memory}start it "
@@ -101,15 +98,18 @@ class Session:
             ) from error
 
     def _stop(self, state: tenacity.RetryCallState) -> bool:
+        """Return whether no other try is made."""
         if self.left.is_set():
             return True
-        if isinstance(state.outcome.exception(), UnusableContent):
+        if isinstance(_failure(state), UnusableContent):
             return state.attempt_number >= self.limits.tries
-        return state.seconds_since_start + state.upcoming_sleep > self.limits.patience
+        seconds = state.seconds_since_start or 0.0
+        return seconds + state.upcoming_sleep > self.limits.patience
 
     def _once(self, method: str, path: str, body: Any, read: Callable[[Any], T]) -> T:
+        """Return what `read` makes of the answer to one request."""
         try:
-            answer, said = self._answer(method, f"{self.address.url}{path}", body)
+            answer, text = self._answer(method, f"{self.address.url}{path}", body)
         except (httpx2.TimeoutException, TimeoutError) as error:
             raise _PassingError(
                 f"did not answer within {self.limits.timeout:g} seconds"
@@ -127,11 +127,10 @@ class Session:
                 network.retry_after_seconds(answer),
             )
         if answer.status_code >= 400:
-            raise RequestRefused(
-                self._refusal(answer.status_code, said), answer.status_code
-            )
+            refusal = self._refusal(answer.status_code, text)
+            raise RequestRefused(refusal, answer.status_code)
         try:
-            content = json.loads(said)
+            content = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise _PassingError("answered with what is no JSON") from error
         try:
@@ -142,12 +141,13 @@ class Session:
             raise UnusableContent(f"not in its form: {type(error).__name__}") from error
 
     def _answer(self, method: str, url: str, body: Any) -> tuple[httpx2.Response, str]:
-        """Return an answer and its text, which must come in time and be of bounded size."""
-        found, end = bytearray(), monotonic() + self.limits.timeout
+        """Return an answer and its text, if it comes in time and is not too large."""
+        received = bytearray()
+        end = monotonic() + self.limits.timeout
         with self.client.stream(method, url, json=body) as answer:
             for part in answer.iter_bytes():
-                found += part
-                if len(found) > LARGEST_ANSWER:
+                received += part
+                if len(received) > LARGEST_ANSWER:
                     raise UserError(
                         f"The server at {self.address.url} answered with more than "
                         f"{LARGEST_ANSWER >> 20} MB, which no answer has: see what it "
@@ -155,27 +155,36 @@ class Session:
                     )
                 if monotonic() > end:  # in all, however steadily bytes come
                     raise TimeoutError
-        return answer, found.decode("utf-8", "replace")
+        return answer, received.decode("utf-8", "replace")
 
     def _refusal(self, status: int, text: str) -> str:
         """Return one sentence on a refusal, without what could hold the key."""
         place = f"The server at {self.address.url}"
         if status in (401, 403):
-            return f"{place} asks for a key: put the right one into the environment, in {SERVER_KEY_VARIABLE}."
+            return (
+                f"{place} asks for a key: put the right one into the environment, in "
+                f"{SERVER_KEY_VARIABLE}."
+            )
         key = os.environ.get(SERVER_KEY_VARIABLE)
-        said = " ".join((text.replace(key, "...") if key else text).split())[:200]
-        return f"{place} turned a request down (status {status}: {said})."
+        if key:
+            text = text.replace(key, "...")
+        reason = " ".join(text.split())[:200]
+        return f"{place} turned a request down (status {status}: {reason})."
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
     """Return the seconds before another try: doubled each time, random per client."""
-    backoff = tenacity.wait_random_exponential(
-        multiplier=0.25, max=network.LONGEST_WAIT
-    )(state)
-    return max(
-        backoff,
-        min(getattr(state.outcome.exception(), "after", 0.0), network.LONGEST_WAIT),
-    )
+    longest = network.LONGEST_WAIT
+    backoff = tenacity.wait_random_exponential(multiplier=0.25, max=longest)(state)
+    wanted_by_server = getattr(_failure(state), "after", 0.0)
+    return max(backoff, min(wanted_by_server, longest))
+
+
+def _failure(state: tenacity.RetryCallState) -> BaseException | None:
+    """Return what the last try raised."""
+    if state.outcome is None:
+        return None
+    return state.outcome.exception()
 
 
 @contextmanager
@@ -187,11 +196,15 @@ def open_session(address: ServerAddress, bounds: ServerLimits) -> Iterator[Sessi
             f"{SERVER_KEY_VARIABLE} holds a blank or a line break at its end: set it "
             "to the key alone."
         )
+    headers = {}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
     client = httpx2.Client(
-        headers={"Authorization": f"Bearer {key}"} if key else {},
+        headers=headers,
         timeout=httpx2.Timeout(bounds.timeout, connect=min(10.0, bounds.timeout)),
         limits=httpx2.Limits(max_connections=bounds.in_flight),
-        trust_env=not address.local,  # a proxy for the world outside has no place on the way here
+        # A proxy for the world outside has no place on the way to this machine.
+        trust_env=not address.local,
     )
     with client:
         yield Session(address, bounds, client)
@@ -201,26 +214,32 @@ def results_of_jobs(
     address: ServerAddress, bounds: ServerLimits, jobs: Iterable[Callable[[Session], T]]
 ) -> Iterator[T]:
     """Yield jobs' results as they come; after a failure none begins; raise it last."""
-    waiting: set[Future] = set()
-    failed: Future | None = None
-    left = iter(jobs)
+    waiting: set[Future[T]] = set()
+    failure: BaseException | None = None
+    remaining = iter(jobs)
     with (
         open_session(address, bounds) as opened,
         ThreadPoolExecutor(bounds.in_flight) as pool,
     ):
         try:
             while True:
-                room = 0 if failed else bounds.in_flight - len(waiting)
-                waiting |= {pool.submit(job, opened) for job in islice(left, room)}
+                if failure is None:
+                    room = bounds.in_flight - len(waiting)
+                    for job in islice(remaining, room):
+                        waiting.add(pool.submit(job, opened))
                 if not waiting:
                     break
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                failed = next((f for f in done if f.exception()), failed)
-                yield from (f.result() for f in done if not f.exception())
+                failures = [f.exception() for f in done if f.exception()]
+                if failures:
+                    failure = failures[0]
+                for future in done:
+                    if not future.exception():
+                        yield future.result()
         finally:
             opened.left.set()
-    if failed:
-        raise failed.exception()
+    if failure is not None:
+        raise failure
 
 
 def ask_server(address: ServerAddress, bounds: ServerLimits, *request: Any) -> Any:
@@ -240,21 +259,21 @@ def models_on_server(
         except (TypeError, KeyError) as error:
             raise UnusableContent("no list of models") from error
 
-    found = ask_server(address, bounds, "/v1/models", None, read, "GET")
-    if address.model not in found:
-        names = ", ".join(sorted(found)[:10]) or "no model"
+    models = ask_server(address, bounds, "/v1/models", None, read, "GET")
+    if address.model not in models:
+        names = ", ".join(sorted(models)[:10]) or "no model"
+        example = min(models, default="NAME")
         raise UserError(
             f"The server at {address.url} serves {names}, and not {address.model}; "
-            f"write {address.url}#{min(found, default='NAME')}."
+            f"write {address.url}#{example}."
         )
-    return found
+    return models
 
 
-def _entry(told: dict[str, Any]) -> dict[str, Any]:
+def _entry(entry: dict[str, Any]) -> dict[str, Any]:
     """Return a model's origin and longest text, as a server's list has them."""
-    root, longest = told.get("root"), told.get("max_model_len")
-    fits = type(longest) is int and 1 < longest < 2**40
-    return {
-        "root": str(root) if root else None,
-        "max_model_len": longest if fits else None,
-    }
+    root = entry.get("root")
+    longest = entry.get("max_model_len")
+    if type(longest) is not int or not 1 < longest < 2**40:
+        longest = None
+    return {"root": str(root) if root else None, "max_model_len": longest}
