@@ -82,7 +82,7 @@ def object_logprobs(model: LanguageModel, probes: pd.DataFrame) -> list[list[flo
 def object_logprobs_with_greedy_text(
     model: LanguageModel, probes: pd.DataFrame
 ) -> list[list[float]]:
-    """Return the objects' log-probabilities; write the greedy text for accuracy, too."""
+    """Return the objects' log-probabilities; write greedy text, too, for accuracy."""
     table = probing.score_and_generate(
         model, probes, max_new_tokens=NEW_TOKENS, progress=False
     )

@@ -66,7 +66,7 @@ def cached_prefix_scores(
 
 
 def _shared_prefix_length(rows: list[Row]) -> int:
-    """Return how many first tokens all rows share, one short of the first scored one."""
+    """Return how many first tokens all rows share, at least one before a scored one."""
     first = rows[0]
     length = first.start - 1
     for row in rows:
@@ -187,7 +187,7 @@ def _rows(model: LanguageModel, probes: pd.DataFrame) -> list[Row]:
 def _in_batches(
     rows: list[Row], size: int, score_batch: Callable[[list[Row]], TokenScores]
 ) -> TokenScores:
-    """Return the scores of rows, batched from the longest on, in the order of `rows`."""
+    """Return the scores of rows, in their order; the longest are batched first."""
     longest_first = sorted(range(len(rows)), key=lambda place: -len(rows[place].ids))
     scores: dict[int, list[float]] = {}
     for start in range(0, len(rows), size):
