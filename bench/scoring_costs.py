@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,25 +58,21 @@ def count_work(model: LanguageModel) -> Iterator[ModelWork]:
     """
     work = ModelWork()
 
-    def asked(module: Any, inputs: tuple, given: dict[str, Any]) -> None:
-        ids = given["input_ids"] if "input_ids" in given else inputs[0]
-        past = given.get("past_key_values")
-        kept = past.get_seq_length() if past is not None else 0
-        work.pairs += (
-            ids.numel() * kept if kept else ids.numel() * (ids.shape[1] + 1) // 2
-        )
+    def count_pairs(module: Any, inputs: tuple, arguments: dict[str, Any]) -> None:
+        ids = arguments["input_ids"] if "input_ids" in arguments else inputs[0]
+        work.pairs += _attended_pairs(ids, arguments.get("past_key_values"))
 
-    def embedded(module: Any, inputs: tuple, output: torch.Tensor) -> None:
+    def count_tokens(module: Any, inputs: tuple, output: torch.Tensor) -> None:
         work.tokens += output.shape[:-1].numel()
 
-    def headed(module: Any, inputs: tuple, output: torch.Tensor) -> None:
+    def count_head_rows(module: Any, inputs: tuple, output: torch.Tensor) -> None:
         work.head_rows += output.shape[:-1].numel()
 
     network = model.model
     hooks = [
-        network.register_forward_pre_hook(asked, with_kwargs=True),
-        network.get_input_embeddings().register_forward_hook(embedded),
-        network.get_output_embeddings().register_forward_hook(headed),
+        network.register_forward_pre_hook(count_pairs, with_kwargs=True),
+        network.get_input_embeddings().register_forward_hook(count_tokens),
+        network.get_output_embeddings().register_forward_hook(count_head_rows),
     ]
     try:
         yield work
@@ -84,9 +81,20 @@ def count_work(model: LanguageModel) -> Iterator[ModelWork]:
             hook.remove()
 
 
+def _attended_pairs(ids: torch.Tensor, cache: Any) -> int:
+    """Return how many pairs of a token and one that it sees a pass has."""
+    cached = 0 if cache is None else cache.get_seq_length()
+    if cached:
+        return ids.numel() * cached
+    return ids.numel() * (ids.shape[1] + 1) // 2
+
+
 @dataclass
 class SpentSeconds:
-    """Seconds of each repeat: by the clock, and of the processor (less, if others use it too)."""
+    """Seconds of each repeat, by the clock and of the processor.
+
+    The processor's are less where other programs use it too.
+    """
 
     clock: list[float]
     processor: list[float]
@@ -108,10 +116,11 @@ def seconds_and_last_result(
     """
     spent = SpentSeconds([], [])
     for _ in range(repeats):
-        start, used = time.perf_counter(), time.process_time()
+        clock_start = time.perf_counter()
+        processor_start = time.process_time()
         result = run()
-        spent.clock.append(time.perf_counter() - start)
-        spent.processor.append(time.process_time() - used)
+        spent.clock.append(time.perf_counter() - clock_start)
+        spent.processor.append(time.process_time() - processor_start)
     return spent, result
 
 
@@ -135,32 +144,34 @@ def matrix_operations(
     -------
     float
     """
-    body = sum(
-        rows * columns * count
-        for (rows, columns), count in weight_shapes(model).items()
-    )
-    head = model.model.get_output_embeddings().weight.numel()
+    body_weights = 0
+    for (inputs, outputs), count in weight_shapes(model).items():
+        body_weights += inputs * outputs * count
+    head_weights = model.model.get_output_embeddings().weight.numel()
+    products = body_weights * work.tokens + head_weights * work.head_rows
+    if attention:
+        products += _attention_channels(model) * work.pairs
+    return 2.0 * products
+
+
+def _attention_channels(model: LanguageModel) -> int:
+    """Return how many channels of all heads' two products a pair of tokens has."""
     config = model.model.config
-    size = (
-        getattr(config, "head_dim", None)
-        or config.hidden_size // config.num_attention_heads
-    )
-    channels = 2 * config.num_hidden_layers * config.num_attention_heads * size
-    return 2.0 * (
-        body * work.tokens + head * work.head_rows + attention * channels * work.pairs
-    )
+    heads = config.num_attention_heads
+    head_size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    return 2 * config.num_hidden_layers * heads * head_size
 
 
 def weight_shapes(model: LanguageModel) -> Counter[tuple[int, int]]:
-    """Return the shapes (inputs, outputs) of the body's weight matrices, and how many of each."""
+    """Return the counts of the body's weight matrices by shape (inputs, outputs)."""
     head = model.model.get_output_embeddings()
-    found: Counter[tuple[int, int]] = Counter()
+    counts: Counter[tuple[int, int]] = Counter()
     for module in model.model.modules():
         if isinstance(module, torch.nn.Linear) and module is not head:
-            found[module.in_features, module.out_features] += 1
+            counts[module.in_features, module.out_features] += 1
         elif isinstance(module, Conv1D):
-            found[tuple(module.weight.shape)] += 1
-    return found
+            counts[tuple(module.weight.shape)] += 1
+    return counts
 
 
 @torch.inference_mode()
@@ -181,13 +192,16 @@ def peak_operations_per_second(
     -------
     float
     """
-    spent = done = 0.0
+    seconds = 0.0
+    operations = 0.0
     for (inputs, outputs), count in weight_shapes(model).items():
-        left, right = torch.randn(rows, inputs), torch.randn(inputs, outputs)
-        seconds, _ = seconds_and_last_result(lambda a=left, b=right: a @ b, repeats)
-        spent += count * min(seconds.clock)
-        done += count * 2.0 * rows * inputs * outputs
-    return done / spent
+        left = torch.randn(rows, inputs)
+        right = torch.randn(inputs, outputs)
+        product = partial(torch.matmul, left, right)
+        spent, _ = seconds_and_last_result(product, repeats)
+        seconds += count * min(spent.clock)
+        operations += count * 2.0 * rows * inputs * outputs
+    return operations / seconds
 
 
 def machine_description() -> dict[str, Any]:
@@ -210,12 +224,11 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.machine()
-    names = [
-        line.partition(":")[2].strip()
-        for line in lines
-        if line.startswith("model name")
-    ]
-    return f"{names[0]} ({platform.machine()})" if names else platform.machine()
+    for line in lines:
+        if line.startswith("model name"):
+            name = line.partition(":")[2].strip()
+            return f"{name} ({platform.machine()})"
+    return platform.machine()
 
 
 def median_seconds(seconds: list[float]) -> float:

@@ -1,4 +1,4 @@
-"""Time the scoring against the plain ways and two peers: ``python -m bench.scoring_times``.
+"""Time the scoring against plain ways and two peers: ``python -m bench.scoring_times``.
 
 One process, one number of threads, the same requests for every method. Ours is always
 measured whole; a slow method may be measured on the first requests and scaled by the
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -34,11 +35,32 @@ OUR_METHOD = "ours, packed"
 LIST_SHAPE = ListShape()
 TRAINED_LIST_SHAPE = ListShape(tokens=(1, 9))
 WHOLE_RELATION_SHAPE = ListShape(subjects=390, tokens=(1, 9), relation="P17")
+# The columns of the table for the terminal.
+COLUMN_FORMATS = {
+    "name": "{}",
+    "seconds": "{:.2f}",
+    "tokens": "{:,}",
+    "ratio_to_ours": "{:.1f}",
+    "ceiling_share": "{:.0%}",
+    "max_abs_diff": "{:.1e}",
+}
 
 
 @dataclass(frozen=True)
 class ScoringMethod:
-    """A way to score, how often it is measured, on a part or whole, and the package it needs."""
+    """A way to score and how it is measured.
+
+    Attributes
+    ----------
+    name : str
+    run : callable
+    repeats : int
+        How often it is measured.
+    whole : bool
+        Whether on all requests, however long it takes.
+    package : str
+        The package that it needs, if any.
+    """
 
     name: str
     run: Callable[[LanguageModel, pd.DataFrame], TokenScores]
@@ -79,7 +101,7 @@ def method_cost_records(
     peers: bool = True,
     repeats: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Return one record a method: seconds, tokens, ratio, share of the ceiling, difference.
+    """Return one record a method: its cost, share of the ceiling and difference.
 
     Parameters
     ----------
@@ -100,30 +122,47 @@ def method_cost_records(
         ``name, seconds, tokens, head_rows, ratio_to_ours, ceiling_share, max_abs_diff,
         measured_requests, scaled, repeats``.
     """
-    records, answers = [], []
-    asked = [
-        m for m in SCORING_METHODS if not m.package or (peers and find_spec(m.package))
-    ]
-    part = probes.iloc[:requests]
-    top = scoring_costs.peak_operations_per_second(model)
-    for method in asked:
-        given = probes if method.whole else part
-        times = (
-            (repeats or method.repeats) if method.name == OUR_METHOD else method.repeats
+    records = []
+    our_scores: TokenScores = []
+    first_probes = probes.iloc[:requests]
+    peak = scoring_costs.peak_operations_per_second(model)
+    for method in _measured_methods(peers):
+        method_probes = probes if method.whole else first_probes
+        method_repeats = method.repeats
+        if method.name == OUR_METHOD and repeats:
+            method_repeats = repeats
+        record, scores = method_cost_and_scores(
+            model, method_probes, method.run, method_repeats, len(probes)
         )
-        record, found = method_cost_and_scores(
-            model, given, method.run, times, len(probes)
+        if method.name == OUR_METHOD:
+            our_scores = scores
+        record["max_abs_diff"] = scoring_methods.largest_score_difference(
+            scores, our_scores[: len(method_probes)]
         )
-        answers = answers or found
-        ours = [answers[i] for i in probes.index.get_indexer(given.index)]
-        record["max_abs_diff"] = scoring_methods.largest_score_difference(found, ours)
-        records.append({"name": _named(method), **record})
-        print(
-            f"  {method.name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True
-        )
-    return records_with_ratios(
-        records, max(top, scoring_costs.peak_operations_per_second(model))
-    )
+        records.append({"name": _name_with_version(method), **record})
+        _report(f"  {method.name}: {record['seconds']:.1f} s")
+    peak = max(peak, scoring_costs.peak_operations_per_second(model))
+    return records_with_ratios(records, peak)
+
+
+def _measured_methods(peers: bool) -> list[ScoringMethod]:
+    """Return the methods to measure: ours first, and packages that are installed."""
+    methods = []
+    for method in SCORING_METHODS:
+        if not method.package or (peers and find_spec(method.package)):
+            methods.append(method)
+    return methods
+
+
+def _name_with_version(method: ScoringMethod) -> str:
+    if not method.package:
+        return method.name
+    package, comma, rest = method.name.partition(",")
+    return f"{package} {metadata.version(method.package)}{comma}{rest}"
+
+
+def _report(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def method_cost_and_scores(
@@ -133,7 +172,7 @@ def method_cost_and_scores(
     repeats: int,
     requests: int,
 ) -> tuple[dict[str, Any], TokenScores]:
-    """Return what one method costs on probes, scaled to a number of requests, and its scores.
+    """Return a method's cost on probes, scaled to a number of requests, and its scores.
 
     Parameters
     ----------
@@ -153,25 +192,28 @@ def method_cost_and_scores(
         tokens.forget_token_ids(model)  # tokenisation counts, for everybody
         return run(model, probes)
 
-    with scoring_costs.count_work(model) as work:
-        spent, found = scoring_costs.seconds_and_last_result(run_anew, repeats)
-    work = scoring_costs.ModelWork(*(count // repeats for count in vars(work).values()))
-    typical, scale = scoring_costs.median_seconds(spent.clock), requests / len(probes)
-    weights, all_products = (
-        scoring_costs.matrix_operations(model, work, both) for both in (False, True)
+    with scoring_costs.count_work(model) as total:
+        spent, scores = scoring_costs.seconds_and_last_result(run_anew, repeats)
+    work = scoring_costs.ModelWork(
+        tokens=total.tokens // repeats,
+        head_rows=total.head_rows // repeats,
+        pairs=total.pairs // repeats,
     )
+    scale = requests / len(probes)
+    operations = scoring_costs.matrix_operations(model, work)
+    without_attention = scoring_costs.matrix_operations(model, work, attention=False)
     record = {
-        "seconds": typical * scale,
+        "seconds": scoring_costs.median_seconds(spent.clock) * scale,
         "tokens": round(work.tokens * scale),
         "head_rows": round(work.head_rows * scale),
-        "gflop": all_products * scale / 1e9,
-        "gflop_without_attention": weights * scale / 1e9,
+        "gflop": operations * scale / 1e9,
+        "gflop_without_attention": without_attention * scale / 1e9,
         "measured_requests": len(probes),
         "measured_seconds": spent.clock,
         "processor_seconds": scoring_costs.median_seconds(spent.processor) * scale,
         "scaled": scale != 1,
     }
-    return record, found
+    return record, scores
 
 
 def records_with_ratios(
@@ -192,15 +234,16 @@ def records_with_ratios(
         With `ratio_to_ours`, how many times as long as the first, and the shares of the
         ceiling.
     """
-    first, made = records[0]["seconds"], []
+    our_seconds = records[0]["seconds"]
+    extended = []
     for record in records:
-        more = {"ratio_to_ours": record["seconds"] / first}
-        for name in ("", "_without_attention"):
-            if f"gflop{name}" in record:
-                rate = record[f"gflop{name}"] / record["seconds"]
-                more[f"ceiling_share{name}"] = rate * 1e9 / top
-        made.append({**record, **more})
-    return made
+        ratios = {"ratio_to_ours": record["seconds"] / our_seconds}
+        for suffix in ("", "_without_attention"):
+            if f"gflop{suffix}" in record:
+                rate = record[f"gflop{suffix}"] / record["seconds"]
+                ratios[f"ceiling_share{suffix}"] = rate * 1e9 / top
+        extended.append({**record, **ratios})
+    return extended
 
 
 def monitor_costs(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
@@ -218,31 +261,32 @@ def monitor_costs(model: LanguageModel, n_facts: int, sample: int) -> dict[str, 
     dict
         `workload` and `methods`, as in the results file.
     """
-    probes, top = (
-        published_procedure.monitor_probes(n_facts),
-        scoring_costs.peak_operations_per_second(model),
-    )
-    kept = list(dict.fromkeys(probes["item"]))[:: -(-n_facts // sample)]
-    part = probes[probes["item"].isin(kept)]
+    probes = published_procedure.monitor_probes(n_facts)
+    peak = scoring_costs.peak_operations_per_second(model)
+    items = list(dict.fromkeys(probes["item"]))
+    sampled_items = items[:: math.ceil(n_facts / sample)]
+    sampled_probes = probes[probes["item"].isin(sampled_items)]
     records = []
     for name, run in published_procedure.MONITOR_METHODS.items():
-        theirs = run is published_procedure.beam_logprobs
-        times, given = (1, part) if theirs else (3, probes)
-        record, _ = method_cost_and_scores(model, given, run, times, len(probes))
+        if run is published_procedure.beam_logprobs:
+            method_probes = sampled_probes
+            repeats = 1
+        else:
+            method_probes = probes
+            repeats = 3
+        record, _ = method_cost_and_scores(
+            model, method_probes, run, repeats, len(probes)
+        )
         records.append({"name": name, **record})
-        print(f"  {name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True)
+        _report(f"  {name}: {record['seconds']:.1f} s")
     workload = {
         "name": "MONITOR",
         "model": model.name,
         "facts": n_facts,
         "requests": len(probes),
     }
-    return {
-        "workload": workload,
-        "methods": records_with_ratios(
-            records, max(top, scoring_costs.peak_operations_per_second(model))
-        ),
-    }
+    peak = max(peak, scoring_costs.peak_operations_per_second(model))
+    return {"workload": workload, "methods": records_with_ratios(records, peak)}
 
 
 def whole_relation_costs(
@@ -253,7 +297,7 @@ def whole_relation_costs(
     Parameters
     ----------
     model : LanguageModel
-    shape : Shape
+    shape : ListShape
     known : dict
         The naive method's record on the first workload; its seconds a token are taken
         over.
@@ -264,103 +308,111 @@ def whole_relation_costs(
         `workload` and `methods`; the naive record has ``estimated: true``.
     """
     probes = workloads.list_probes(model, shape)
-    told = workloads.workload_description(model, probes)
-    top = scoring_costs.peak_operations_per_second(model)
+    description = workloads.workload_description(model, probes)
+    peak = scoring_costs.peak_operations_per_second(model)
     record, _ = method_cost_and_scores(
         model, probes, scoring_methods.helpers_scores, 1, len(probes)
     )
-    length = told["prefix_tokens"] + told["subject_tokens"] + told["choice_tokens"]
-    n_tokens = round(length * len(probes))
-    guess = {
+    parts = ("prefix_tokens", "subject_tokens", "choice_tokens")
+    tokens_per_text = sum(description[part] for part in parts)
+    n_tokens = round(tokens_per_text * len(probes))
+    ours = {"name": OUR_METHOD, **record}
+    naive = {
         "name": known["name"],
         "seconds": known["seconds"] / known["tokens"] * n_tokens,
         "tokens": n_tokens,
         "estimated": True,
     }
-    records = records_with_ratios(
-        [{"name": OUR_METHOD, **record}, guess],
-        max(top, scoring_costs.peak_operations_per_second(model)),
-    )
-    return {"workload": {"name": "a whole relation", **told}, "methods": records}
-
-
-def _named(method: ScoringMethod) -> str:
-    if not method.package:
-        return method.name
-    first, comma, rest = method.name.partition(",")
-    return f"{first} {metadata.version(method.package)}{comma}{rest}"
+    peak = max(peak, scoring_costs.peak_operations_per_second(model))
+    return {
+        "workload": {"name": "a whole relation", **description},
+        "methods": records_with_ratios([ours, naive], peak),
+    }
 
 
 def methods_table(result: dict[str, Any]) -> str:
     """Return one workload's methods as a table for the terminal."""
-    frame = pd.DataFrame(result["methods"])
-    columns = [
-        "name",
-        "seconds",
-        "tokens",
-        "ratio_to_ours",
-        "ceiling_share",
-        "max_abs_diff",
-    ]
-    shown = frame.reindex(columns=columns).astype(object)
-    forms = ("{}", "{:.2f}", "{:,}", "{:.1f}", "{:.0%}", "{:.1e}")
-    for column, form in zip(columns, forms):
-        shown[column] = [form.format(x) if pd.notna(x) else "" for x in shown[column]]
-    marks = [r.get("estimated") or r.get("scaled") for r in result["methods"]]
-    shown["seconds"] = [
-        f"~{s}" if mark else s for s, mark in zip(shown["seconds"], marks)
-    ]
-    title = ", ".join(f"{k} {v}" for k, v in result["workload"].items())
-    right = ("left", *["right"] * (len(columns) - 1))
-    return f"{title}\n{shown.to_markdown(index=False, colalign=right)}\n"
+    records = pd.DataFrame(result["methods"])
+    table = records.reindex(columns=list(COLUMN_FORMATS)).astype(object)
+    for column, column_format in COLUMN_FORMATS.items():
+        texts = []
+        for value in table[column]:
+            texts.append(column_format.format(value) if pd.notna(value) else "")
+        table[column] = texts
+    seconds = []
+    for text, record in zip(table["seconds"], result["methods"], strict=True):
+        is_estimate = record.get("estimated") or record.get("scaled")
+        seconds.append(f"~{text}" if is_estimate else text)
+    table["seconds"] = seconds
+    title = ", ".join(f"{name} {value}" for name, value in result["workload"].items())
+    alignments = ["left"] + ["right"] * (len(COLUMN_FORMATS) - 1)
+    return f"{title}\n{table.to_markdown(index=False, colalign=alignments)}\n"
 
 
 def benchmark_results(settings: argparse.Namespace) -> dict[str, Any]:
-    """Return all results: machine, the first workload and its methods, and the others."""
+    """Return all results: machine, the first workload's methods, other workloads."""
     model = workloads.random_model(settings.seed)
-    probing.scoring_method(
-        model
-    )  # the first time it makes a check, which is not to be timed
-    probes = workloads.list_probes(model, LIST_SHAPE, settings.seed)
-    told = {
-        "name": "lists, randomly initialised GPT-2",
-        **workloads.workload_description(model, probes),
-    }
-    print(told["name"], file=sys.stderr, flush=True)
-    records = method_cost_records(model, probes, settings.requests, settings.peers)
-    result = {
-        "machine": {
-            **scoring_costs.machine_description(),
-            "ceiling_gflops": records[0]["gflop"]
-            / records[0]["seconds"]
-            / records[0]["ceiling_share"],
-        },
-        "workload": told,
-        "methods": records,
-        "more": [],
-    }
+    first = list_costs(
+        "lists, randomly initialised GPT-2",
+        model,
+        LIST_SHAPE,
+        settings,
+        requests=settings.requests,
+    )
+    records = first["methods"]
+    ours = records[0]
+    ceiling = ours["gflop"] / ours["seconds"] / ours["ceiling_share"]
+    machine = {**scoring_costs.machine_description(), "ceiling_gflops": ceiling}
+    more = []
     if settings.relation:
-        known = next(r for r in records if r["name"].startswith("naive"))
-        result["more"].append(whole_relation_costs(model, WHOLE_RELATION_SHAPE, known))
+        naive = [record for record in records if record["name"].startswith("naive")]
+        more.append(whole_relation_costs(model, WHOLE_RELATION_SHAPE, naive[0]))
     trained = workloads.trained_model()
     if trained is not None:
-        probing.scoring_method(trained)
-        probes = workloads.list_probes(trained, TRAINED_LIST_SHAPE, settings.seed)
-        told = {
-            "name": "lists, atlas-s",
-            **workloads.workload_description(trained, probes),
-        }
-        print(told["name"], file=sys.stderr, flush=True)
-        result["more"].append(
-            {
-                "workload": told,
-                "methods": method_cost_records(
-                    trained, probes, TRAINED_LIST_SHAPE.choices, settings.peers
-                ),
-            }
+        lists = list_costs(
+            "lists, atlas-s",
+            trained,
+            TRAINED_LIST_SHAPE,
+            settings,
+            requests=TRAINED_LIST_SHAPE.choices,
         )
-        result["more"].append(monitor_costs(trained, settings.facts, settings.sample))
-    return result
+        more.append(lists)
+        more.append(monitor_costs(trained, settings.facts, settings.sample))
+    return {"machine": machine, **first, "more": more}
+
+
+def list_costs(
+    name: str,
+    model: LanguageModel,
+    shape: ListShape,
+    settings: argparse.Namespace,
+    requests: int,
+) -> dict[str, Any]:
+    """Return the cost of a list workload by every method.
+
+    Parameters
+    ----------
+    name : str
+        Of the workload.
+    model : LanguageModel
+    shape : ListShape
+    settings : Namespace
+        Its `seed` and `peers` are read.
+    requests : int
+        On how many the slow methods are measured.
+
+    Returns
+    -------
+    dict
+        `workload` and `methods`, as in the results file.
+    """
+    # The first call for a model makes a check, which is not to be timed.
+    probing.scoring_method(model)
+    probes = workloads.list_probes(model, shape, settings.seed)
+    description = workloads.workload_description(model, probes)
+    _report(name)
+    records = method_cost_records(model, probes, requests, settings.peers)
+    return {"workload": {"name": name, **description}, "methods": records}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -378,12 +430,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--sample", type=int, default=20, help="of them, for the published way"
     )
-    both = argparse.BooleanOptionalAction
+    yes_or_no = argparse.BooleanOptionalAction
     parser.add_argument(
-        "--relation", action=both, default=True, help="390 subjects, by ours"
+        "--relation", action=yes_or_no, default=True, help="390 subjects, by ours"
     )
     parser.add_argument(
-        "--peers", action=both, default=True, help="packages of others, too"
+        "--peers", action=yes_or_no, default=True, help="packages of others, too"
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=RESULTS_FILE)
@@ -394,8 +446,8 @@ def main(arguments: list[str] | None = None) -> None:
         result = benchmark_results(settings)
     settings.out.parent.mkdir(parents=True, exist_ok=True)
     settings.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    for part in (result, *result["more"]):
-        print(methods_table(part))
+    for workload_result in (result, *result["more"]):
+        print(methods_table(workload_result))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the benchmark scores: models, and questions about atlas facts as lists with choices.
+"""What the benchmark scores: models, and lists with choices about atlas facts.
 
 A list is the prompt of Wu et al. (2025): known pairs of a relation, one a line, then a
 subject whose object is to be found among choices.
@@ -7,7 +7,8 @@ subject whose object is to be found among choices.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -54,30 +55,31 @@ def atlas_tokenizer() -> PreTrainedTokenizerFast:
     """
     facts = datasets.load("atlas")
     names = sorted({*facts["subject"], *facts["object"]})
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=VOCABULARY_SIZE,
         special_tokens=[END_TOKEN],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    made.train_from_iterator([*names, *(f" {name}" for name in names)], trainer)
+    names_after_space = [f" {name}" for name in names]
+    tokenizer.train_from_iterator(names + names_after_space, trainer)
     return PreTrainedTokenizerFast(
-        tokenizer_object=made, eos_token=END_TOKEN, pad_token=END_TOKEN
+        tokenizer_object=tokenizer, eos_token=END_TOKEN, pad_token=END_TOKEN
     )
 
 
 def random_model(seed: int = 0, **changes: int) -> LanguageModel:
-    """Return an untrained model of GPT-2's size in float32; `changes` go to its configuration.
+    """Return an untrained model of GPT-2's size in float32.
 
     Parameters
     ----------
     seed : int
         Of the weights.
     **changes : int
-        For example ``n_layer=2``.
+        Of its configuration, for example ``n_layer=2``.
 
     Returns
     -------
@@ -86,7 +88,8 @@ def random_model(seed: int = 0, **changes: int) -> LanguageModel:
     end = atlas_tokenizer().eos_token_id
     config = GPT2Config(bos_token_id=end, eos_token_id=end, **changes)
     torch.manual_seed(seed)
-    network = loading.fuse_gelu_activations(GPT2LMHeadModel(config)).float().eval()
+    network = loading.fuse_gelu_activations(GPT2LMHeadModel(config))
+    network = network.float().eval()
     return Local(
         name="randomly initialised GPT-2",
         slug="random-gpt-2",
@@ -103,13 +106,12 @@ def random_model(seed: int = 0, **changes: int) -> LanguageModel:
 
 
 def trained_model() -> LanguageModel | None:
-    """Return the bundled model atlas-s on the CPU, or None where it has not been trained yet."""
+    """Return the bundled model atlas-s on the CPU, or None if it is not trained yet."""
     if "atlas-s" not in bundled.bundled_models():
         return None
     model = bundled.load("atlas-s", device="cpu", dtype="float32")
-    if (
-        model.tokenizer.pad_token is None
-    ):  # minicons pads, and would add a token to the model
+    if model.tokenizer.pad_token is None:
+        # minicons pads, and would add a token to the model.
         model.tokenizer.pad_token = model.tokenizer.eos_token
     return model
 
@@ -121,7 +123,7 @@ def list_probes(model: LanguageModel, shape: ListShape, seed: int = 0) -> pd.Dat
     ----------
     model : LanguageModel
         Its tokenizer tells how many tokens a choice has.
-    shape : Shape
+    shape : ListShape
     seed : int
         Of the pairs, the subjects and the choices.
 
@@ -133,55 +135,59 @@ def list_probes(model: LanguageModel, shape: ListShape, seed: int = 0) -> pd.Dat
     """
     facts = datasets.load("atlas", relations=[shape.relation])
     fewest, most = shape.tokens
-    counts = [_length(model, name) for name in facts["object"]]
-    fitting = facts[[fewest <= count <= most for count in counts]]
+    lengths = facts["object"].map(partial(_token_count, model))
+    fitting = facts[lengths.between(fewest, most)]
     rng = np.random.default_rng(seed)
-    asked = fitting.iloc[rng.permutation(len(fitting))[: shape.subjects]]
-    rest = facts.drop(asked.index)
-    known = rest.iloc[rng.permutation(len(rest))[: shape.examples]]
-    head = "".join(f"{s} -> {o}\n" for s, o in zip(known["subject"], known["object"]))
+    asked = _sample(fitting, shape.subjects, rng)
+    examples = _sample(facts.drop(asked.index), shape.examples, rng)
     names = sorted(set(fitting["object"]))
-    if (
-        len(asked) < shape.subjects
-        or len(names) < shape.choices
-        or len(known) < shape.examples
-    ):
+    enough_rows = len(asked) >= shape.subjects and len(examples) >= shape.examples
+    if not enough_rows or len(names) < shape.choices:
         raise ValueError(
             f"The relation {shape.relation} has too few facts for {shape}."
         )
+    lines = []
+    for subject, answer in zip(examples["subject"], examples["object"], strict=True):
+        lines.append(f"{subject} -> {answer}\n")
+    prefix = "".join(lines)
     rows = []
     for fact in asked.itertuples():
         others = [name for name in names if name != fact.object]
-        drawn = [others[i] for i in rng.permutation(len(others))[: shape.choices - 1]]
-        for option, name in enumerate([fact.object, *drawn]):
-            prompt, said = f"{head}{fact.subject} ->", f" {name}"
-            rows.append(
-                (fact.fact, shape.relation, "list", option, prompt, said, option == 0)
-            )
-    columns = [
-        "item",
-        "relation",
-        "variant",
-        "option",
-        "prompt",
-        "continuation",
-        "correct",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+        order = rng.permutation(len(others))[: shape.choices - 1]
+        choices = [fact.object] + [others[place] for place in order]
+        for option, choice in enumerate(choices):
+            row = {
+                "item": fact.fact,
+                "relation": shape.relation,
+                "variant": "list",
+                "option": option,
+                "prompt": f"{prefix}{fact.subject} ->",
+                "continuation": f" {choice}",
+                "correct": option == 0,
+            }
+            rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def _length(model: LanguageModel, name: str) -> int:
+def _sample(facts: pd.DataFrame, size: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return facts drawn without replacement, all where there are too few."""
+    return facts.iloc[rng.permutation(len(facts))[:size]]
+
+
+def _token_count(model: LanguageModel, name: str) -> int:
+    """Return how many tokens a name has after a space."""
     return len(model.tokenizer(f" {name}", add_special_tokens=False)["input_ids"])
 
 
-def workload_description(
-    model: LanguageModel, probes: pd.DataFrame
-) -> dict[str, object]:
-    """Return a workload in numbers: subjects, choices, tokens of prefix, subject and choice."""
-    count = model.tokenizer
+def workload_description(model: LanguageModel, probes: pd.DataFrame) -> dict[str, Any]:
+    """Return a workload in numbers: its subjects, its choices, and their tokens."""
+    tokenizer = model.tokenizer
     prompts = list(dict.fromkeys(probes["prompt"]))
-    prefix, subject = zip(*(prompt.rpartition("\n")[::2] for prompt in prompts))
-    choices = [_length(model, text.strip()) for text in probes["continuation"]]
+    prefix = prompts[0].rpartition("\n")[0]
+    questions = [prompt.rpartition("\n")[2] for prompt in prompts]
+    question_tokens = [len(tokenizer(text)["input_ids"]) for text in questions]
+    names = probes["continuation"].str.strip()
+    choice_tokens = [_token_count(model, name) for name in names]
     return {
         "model": model.name,
         "parameters": model.n_parameters,
@@ -189,8 +195,8 @@ def workload_description(
         "requests": len(probes),
         "subjects": len(prompts),
         "choices": len(probes) // len(prompts),
-        "examples": prefix[0].count("\n") + 1,
-        "prefix_tokens": len(count(f"{prefix[0]}\n")["input_ids"]),
-        "subject_tokens": float(np.mean([len(count(s)["input_ids"]) for s in subject])),
-        "choice_tokens": float(np.mean(choices)),
+        "examples": prefix.count("\n") + 1,
+        "prefix_tokens": len(tokenizer(f"{prefix}\n")["input_ids"]),
+        "subject_tokens": float(np.mean(question_tokens)),
+        "choice_tokens": float(np.mean(choice_tokens)),
     }

@@ -1,4 +1,7 @@
-"""Write the tables of the page: ``python -m bench.conformance.conformance_tables`` reads cases and results."""
+"""Write the tables of the page from the cases and the results.
+
+``python -m bench.conformance.conformance_tables`` takes no arguments.
+"""
 
 from __future__ import annotations
 
@@ -11,87 +14,107 @@ HERE = Path(__file__).parent
 BOOK_FOLDER = HERE.parents[1] / "book"
 SITUATIONS = tomllib.loads((HERE / "situations.toml").read_text(encoding="utf-8"))
 FLOAT32_TOLERANCE = 1e-3  # of sums in float32
-EXACT_OUTCOME, ERROR_OUTCOME, UNTRACED_OUTCOME = (
-    "exact",
-    "raises an error",
-    "not traced",
-)
+TIE_TOLERANCE = 1e-6  # of options that share the point
+EXACT_OUTCOME = "exact"
+ERROR_OUTCOME = "raises an error"
+UNTRACED_OUTCOME = "not traced"
 
 
 def case_outcomes() -> pd.DataFrame:
-    """Return each tool's cases with their outcome: exact, an error, or the convention it equals."""
+    """Return each tool's cases with what its number equals, see `score_outcome`."""
     cases = pd.read_json(HERE / "cases.jsonl", lines=True)
-    found = pd.read_csv(HERE / "results.csv").merge(cases, on="case")
-    rows = zip(found["tool"], found["alone"], found["expected"], found["also"])
-    found["difference"] = found["alone"] - found["expected"]
-    found["exact"] = found["difference"].abs() <= FLOAT32_TOLERANCE
-    moved = (found["alone"] - found["batched"]).abs() > FLOAT32_TOLERANCE
-    found["moved"] = moved | (found["alone"].isna() != found["batched"].isna())
-    return found.assign(outcome=[score_outcome(*row) for row in rows])
+    results = pd.read_csv(HERE / "results.csv").merge(cases, on="case")
+    results["difference"] = results["alone"] - results["expected"]
+    results["exact"] = results["difference"].abs() <= FLOAT32_TOLERANCE
+    batch_difference = (results["alone"] - results["batched"]).abs()
+    error_once = results["alone"].isna() != results["batched"].isna()
+    results["moved"] = (batch_difference > FLOAT32_TOLERANCE) | error_once
+    outcomes = []
+    for row in results.itertuples():
+        outcomes.append(score_outcome(row.tool, row.alone, row.expected, row.also))
+    return results.assign(outcome=outcomes)
 
 
 def score_outcome(
     tool: str, value: float, expected: float, also: dict[str, float]
 ) -> str:
-    """Return what a tool's number equals; of several conventions, one that its code follows."""
+    """Return what a number equals; of several conventions, one that the tool follows.
+
+    Parameters
+    ----------
+    tool : str
+    value, expected : float
+        Sums of log-probabilities: the tool's (missing where it raised an error), and
+        the exact one.
+    also : dict of str to float
+        What other conventions give, by their names with ``|`` between them.
+
+    Returns
+    -------
+    str
+    """
     if pd.isna(value):
         return ERROR_OUTCOME
-    known = {EXACT_OUTCOME: expected, **also}
-    name = next(
-        (
-            name
-            for name, other in known.items()
-            if abs(value - other) <= FLOAT32_TOLERANCE
-        ),
-        UNTRACED_OUTCOME,
-    )
-    names = name.split("|")
-    name = next(
-        (name for name in SITUATIONS["followed"].get(tool, ()) if name in names),
-        names[0],
-    )
-    return SITUATIONS["conventions"].get("cut" if ", cut to " in name else name, name)
+    names = _names_of_value(value, {EXACT_OUTCOME: expected, **also})
+    name = names[0]
+    for followed in SITUATIONS["followed"].get(tool, ()):
+        if followed in names:
+            name = followed
+            break
+    wordings = SITUATIONS["conventions"]
+    if ", cut to " in name:
+        return wordings.get("cut", name)
+    return wordings.get(name, name)
 
 
-def exact_counts_by_group(found: pd.DataFrame) -> pd.DataFrame:
-    """Return how many of the cases with an exact value each tool scores exactly, by group."""
-    known = found[found["expected"].notna()]
-    tools = list(found["tool"].unique())
+def _names_of_value(value: float, known: dict[str, float]) -> list[str]:
+    """Return the names of the first known value that equals a value."""
+    for names, known_value in known.items():
+        if abs(value - known_value) <= FLOAT32_TOLERANCE:
+            return names.split("|")
+    return [UNTRACED_OUTCOME]
+
+
+def exact_counts_by_group(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return how many cases with an exact value each tool scores exactly, by group."""
+    known = outcomes[outcomes["expected"].notna()]
+    tools = list(outcomes["tool"].unique())
     table = known.pivot_table(
         index="group", columns="tool", values="exact", aggfunc="sum"
-    )[tools]
-    table.insert(0, "cases", known.groupby("group")["case"].nunique())
-    table = table.reindex(list(SITUATIONS["groups"])).rename(SITUATIONS["groups"])
-    table.loc["all"] = table.sum()
-    moved = found.groupby("tool")["moved"].sum()
-    table.loc["another number, or an error, when asked among others"] = moved
-    return (
-        table.fillna(found["case"].nunique())
-        .astype(int)
-        .rename_axis("cases on")
-        .reset_index()
     )
+    table = table[tools]
+    table.insert(0, "cases", known.groupby("group")["case"].nunique())
+    table = table.reindex(list(SITUATIONS["groups"]))
+    table = table.rename(SITUATIONS["groups"])
+    table.loc["all"] = table.sum()
+    moved = outcomes.groupby("tool")["moved"].sum()
+    table.loc["another number, or an error, when asked among others"] = moved
+    # Only the number of cases is missing, in the row of those that moved.
+    table = table.fillna(outcomes["case"].nunique()).astype(int)
+    return table.rename_axis("cases on").reset_index()
 
 
-def inexact_counts_by_convention(found: pd.DataFrame) -> pd.DataFrame:
-    """Return what each tool does where it is not exact: cases, and the size of the difference."""
-    known = found[found["expected"].notna() & ~found["exact"]]
-    order = {tool: place for place, tool in enumerate(found["tool"].unique())}
+def inexact_counts_by_convention(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return what each tool does where it is not exact: cases and differences."""
+    inexact = outcomes[outcomes["expected"].notna() & ~outcomes["exact"]]
     rows = []
-    for (tool, outcome), part in known.groupby(["tool", "outcome"]):
-        size, higher = (
-            part["difference"].abs().median(),
-            (part["difference"] > 0).mean(),
-        )
-        told = (
-            ("", "")
-            if outcome == ERROR_OUTCOME
-            else (f"{size:.1f}", f"{100 * higher:.0f} %")
-        )
-        rows.append((tool, outcome, len(part), *told))
-    rows.sort(key=lambda row: (order[row[0]], -row[2]))
-    names = ["tool", "what it does", "cases", "median difference", "scored higher"]
-    return pd.DataFrame(rows, columns=names)
+    for (tool, outcome), part in inexact.groupby(["tool", "outcome"]):
+        median = ""
+        higher = ""
+        if outcome != ERROR_OUTCOME:
+            median = f"{part['difference'].abs().median():.1f}"
+            higher = f"{100 * (part['difference'] > 0).mean():.0f} %"
+        row = {
+            "tool": tool,
+            "what it does": outcome,
+            "cases": len(part),
+            "median difference": median,
+            "scored higher": higher,
+        }
+        rows.append(row)
+    tools = list(outcomes["tool"].unique())
+    rows.sort(key=lambda row: (tools.index(row["tool"]), -row["cases"]))
+    return pd.DataFrame(rows)
 
 
 def accuracy_by_tool() -> pd.DataFrame:
@@ -99,44 +122,51 @@ def accuracy_by_tool() -> pd.DataFrame:
 
     Options that tie share the point.
     """
-    asked = pd.read_json(HERE / "questions.jsonl", lines=True)
-    found = pd.read_csv(HERE / "answers.csv").merge(asked, on="case")
-    found["question"] = found["case"].str.rpartition("-")[0]
-    told = found[found["tool"] == "ours"].assign(
-        tool=EXACT_OUTCOME, alone=lambda x: x["expected"]
-    )
+    questions = pd.read_json(HERE / "questions.jsonl", lines=True)
+    answers = pd.read_csv(HERE / "answers.csv").merge(questions, on="case")
+    answers["question"] = answers["case"].str.rpartition("-")[0]
+    exact = answers[answers["tool"] == "ours"].copy()
+    exact["tool"] = EXACT_OUTCOME
+    exact["alone"] = exact["expected"]
+    answers = pd.concat([exact, answers])
     rows = []
-    found = pd.concat([told, found])
     for way in SITUATIONS["ways"]:
-        part = found[found["group"] == way]
-        best = part.groupby(["tool", "question"])["alone"].transform("max")
-        chosen = part[part["alone"] >= best - 1e-6]
-        right = chosen.pivot_table(index="question", columns="tool", values="right")
-        row = {"way of asking": way}
-        for tool in part["tool"].unique():
-            if tool not in right:
-                row[tool] = ERROR_OUTCOME
-                continue
-            moved = right[tool] - right[EXACT_OUTCOME]
-            won, lost = moved.clip(lower=0).sum(), -moved.clip(upper=0).sum()
-            change = f" (+{won:.3g} −{lost:.3g})" if won or lost else ""
-            row[tool] = f"{100 * right[tool].mean():.1f} %{change}"
-        rows.append(row)
+        part = answers[answers["group"] == way]
+        rows.append({"way of asking": way, **_accuracy_texts(part)})
     return pd.DataFrame(rows)
+
+
+def _accuracy_texts(answers: pd.DataFrame) -> dict[str, str]:
+    """Return each tool's accuracy and what it wins and loses against exact scores."""
+    best = answers.groupby(["tool", "question"])["alone"].transform("max")
+    chosen = answers[answers["alone"] >= best - TIE_TOLERANCE]
+    right = chosen.pivot_table(index="question", columns="tool", values="right")
+    texts = {}
+    for tool in answers["tool"].unique():
+        if tool not in right:
+            texts[tool] = ERROR_OUTCOME
+            continue
+        text = f"{100 * right[tool].mean():.1f} %"
+        difference = right[tool] - right[EXACT_OUTCOME]
+        won = difference.clip(lower=0).sum()
+        lost = -difference.clip(upper=0).sum()
+        if won or lost:
+            text = f"{text} (+{won:.3g} −{lost:.3g})"
+        texts[tool] = text
+    return texts
 
 
 def main() -> None:
     """Write the three tables."""
-    found = case_outcomes()
-    made = {
-        "cases": exact_counts_by_group(found),
-        "reasons": inexact_counts_by_convention(found),
+    outcomes = case_outcomes()
+    tables = {
+        "cases": exact_counts_by_group(outcomes),
+        "reasons": inexact_counts_by_convention(outcomes),
         "accuracy": accuracy_by_tool(),
     }
-    for name, table in made.items():
-        table.to_csv(
-            BOOK_FOLDER / f"conformance_{name}.csv", index=False, lineterminator="\n"
-        )
+    for name, table in tables.items():
+        path = BOOK_FOLDER / f"conformance_{name}.csv"
+        table.to_csv(path, index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Make the tiny models and the cases of the conformance suite: what a scorer must return.
+"""Make the tiny models and the cases of the conformance suite: what a scorer returns.
 
-``python bench/conformance/make_cases.py --models FOLDER --vocabularies FOLDER`` needs numpy,
-torch and transformers alone. Every expected value comes from one forward pass of one
-text in float64.
+``python bench/conformance/make_cases.py --models FOLDER --vocabularies FOLDER`` needs
+numpy, torch and transformers alone. Every expected value comes from one forward pass of
+one text in float64.
 """
 
 from __future__ import annotations
@@ -27,23 +27,34 @@ HERE = Path(__file__).parent
 ATLAS_WEIGHTS = HERE.parents[1] / "helpers" / "models" / "weights" / "atlas-xs"
 SITUATIONS = tomllib.loads((HERE / "situations.toml").read_text(encoding="utf-8"))
 CONTEXT_LIMIT = SITUATIONS["limit"]
+SAME_VALUE = 1e-3  # conventions whose sums differ by no more give the same
+WRONG_CAPITAL_STEPS = (
+    7,
+    23,
+    41,
+)  # how far down the list a question's wrong options are
 TokenIds = list[int]
+# Its name, the ids that are read, the place of the first one scored.
+Convention = tuple[str, TokenIds, int]
 
 
 def word_tokenizer() -> Vocabulary:
-    """Return a tokenizer of whole words, which ends texts, too, and knows few of them."""
+    """Return a tokenizer of whole words that also ends texts, and knows few words."""
     special = {"<s>": 0, "</s>": 1, "<unk>": 2}
-    table = special | {
-        word: at for at, word in enumerate(SITUATIONS["words"].split(), len(special))
-    }
-    made = Tokenizer(models.WordLevel(table, unk_token="<unk>"))
-    made.pre_tokenizer = pre_tokenizers.Whitespace()
-    ends = list(special.items())
-    made.post_processor = processors.TemplateProcessing(
-        "<s> $A </s>", special_tokens=ends
+    ids = dict(special)
+    for word in SITUATIONS["words"].split():
+        ids[word] = len(ids)
+    tokenizer = Tokenizer(models.WordLevel(ids, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        "<s> $A </s>", special_tokens=list(special.items())
     )
-    names = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-    return Vocabulary(tokenizer_object=made, **names)
+    return Vocabulary(
+        tokenizer_object=tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        unk_token="<unk>",
+    )
 
 
 def model_tokenizer(source: str, vocabularies: Path | None) -> Vocabulary | None:
@@ -58,41 +69,47 @@ def model_tokenizer(source: str, vocabularies: Path | None) -> Vocabulary | None
 
 
 def tiny_random_model(name: str, vocabulary: Vocabulary) -> PreTrainedModel:
-    """Return a tiny model whose weights are the same on every machine and in every version."""
-    told = SITUATIONS["models"][name]
-    settings = (
-        told["settings"]
-        if name == "gpt2"
-        else SITUATIONS["settings"] | told["settings"]
+    """Return a tiny model with the same weights on every machine and version."""
+    description = SITUATIONS["models"][name]
+    settings = description["settings"]
+    if name != "gpt2":
+        settings = SITUATIONS["settings"] | settings
+    config_class = getattr(transformers, description["config"])
+    config = config_class(
+        **settings,
+        bos_token_id=vocabulary.bos_token_id,
+        eos_token_id=vocabulary.eos_token_id,
+        vocab_size=len(vocabulary),
+        tie_word_embeddings=False,
     )
-    ends = {
-        "bos_token_id": vocabulary.bos_token_id,
-        "eos_token_id": vocabulary.eos_token_id,
-    }
-    kind = getattr(transformers, told["config"])
-    config = kind(
-        **settings, **ends, vocab_size=len(vocabulary), tie_word_embeddings=False
-    )
-    made = AutoModelForCausalLM.from_config(config).float().eval()
+    model = AutoModelForCausalLM.from_config(config).float().eval()
     with torch.no_grad():
-        for label, weight in made.named_parameters():
-            if weight.ndim > 1:
-                drawn = np.random.RandomState(zlib.crc32(label.encode())).randn(
-                    *weight.shape
-                )
-                size = 1 if "emb" in label or "wte" in label else 0.5
-                weight.copy_(torch.from_numpy(drawn * size))
-            else:
-                weight.fill_(0.0 if label.endswith("bias") else 1.0)
-    return made
+        for label, weight in model.named_parameters():
+            _fill_weight(label, weight)
+    return model
+
+
+def _fill_weight(label: str, weight: torch.Tensor) -> None:
+    """Fill a weight with numbers that hang on its label alone."""
+    if weight.ndim > 1:
+        generator = np.random.RandomState(zlib.crc32(label.encode()))
+        values = generator.randn(*weight.shape)
+        is_embedding = "emb" in label or "wte" in label
+        scale = 1 if is_embedding else 0.5
+        weight.copy_(torch.from_numpy(values * scale))
+    elif label.endswith("bias"):
+        weight.fill_(0.0)
+    else:
+        weight.fill_(1.0)
 
 
 class TokenConventions:
-    """What a tokenizer makes of a prompt and a continuation, by each convention that is in use."""
+    """What a tokenizer makes of a prompt and a continuation, by each convention."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.tokenizer = vocabulary
-        bare, whole = self.bare("a"), self.whole("a")
+        bare = self.bare("a")
+        whole = self.whole("a")
         self.after = len(whole) - len(bare) - whole.index(bare[0])
 
     def whole(self, text: str) -> TokenIds:
@@ -104,182 +121,226 @@ class TokenConventions:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def begun(self, text: str) -> TokenIds:
-        """Return ids with what the tokenizer puts before a text, not what it puts after."""
+        """Return ids with what the tokenizer puts before a text, not after it."""
         ids = self.whole(text)
         return ids[: len(ids) - self.after]
 
-    def exact(self, prompt: str, said: str) -> tuple[TokenIds, int]:
-        """Return the ids of the joint text and where they leave those of the prompt alone."""
-        ids, alone = self.begun(prompt + said), self.begun(prompt)
-        ends = min(len(ids), len(alone))
-        return ids, max(next((i for i in range(ends) if ids[i] != alone[i]), ends), 1)
+    def exact(self, prompt: str, continuation: str) -> tuple[TokenIds, int]:
+        """Return the joint text's ids and where they leave the prompt's own."""
+        ids = self.begun(prompt + continuation)
+        prompt_ids = self.begun(prompt)
+        start = 0
+        # Either may end before the other.
+        for joint_id, prompt_id in zip(ids, prompt_ids, strict=False):
+            if joint_id != prompt_id:
+                break
+            start += 1
+        return ids, max(start, 1)
 
-    def others(self, prompt: str, said: str) -> Iterator[tuple[str, TokenIds, int]]:
-        """Yield the other conventions: a name, the ids that are read, the first one scored."""
+    def others(self, prompt: str, continuation: str) -> Iterator[Convention]:
+        """Yield the other conventions."""
+        text = prompt + continuation
         head = prompt.rstrip()
-        tail = prompt[len(head) :] + said
-        first, last = self.tokenizer.bos_token_id, self.tokenizer.eos_token_id
-        padding = self.tokenizer.pad_token_id or last
-        (ids, start), whole = self.exact(prompt, said), self.whole(prompt + said)
+        tail = text[len(head) :]
+        bos = self.tokenizer.bos_token_id
+        ids, start = self.exact(prompt, continuation)
+        whole = self.whole(text)
         length = len(self.begun(prompt))
         yield "sliced", ids, length
         yield "sliced, space moved", ids, len(self.begun(head))
-        for name, left, right in (("", prompt, said), (", space moved", head, tail)):
-            alone, ended = self.begun(left), self.whole(left)
-            kept = alone[:-1] if alone[-1:] == [last] else alone
-            yield f"apart{name}", alone + self.bare(right), len(alone)
-            yield f"apart{name}, end cut", kept + self.bare(right), len(kept)
-            yield f"spliced{name}", ended + whole[len(ended) :], len(ended)
+        yield from self._separate_texts("", prompt, continuation)
+        yield from self._separate_texts(", space moved", head, tail)
         yield "end scored", whole, start
         yield "sliced, end scored", whole, length
-        yield (
-            "padding not counted",
-            whole,
-            len([i for i in self.whole(prompt) if i != padding]),
-        )
-        yield "start added", [first, *ids], start + 1
-        yield "start added, sliced", [first, *ids], length + 1
-        yield "start scored", [first, *ids], 1
-        yield "start and end scored", [first, *whole], 1
-        yield "no first token", self.bare(prompt + said), len(self.bare(head))
-        yield "start given", [first, *self.bare(said)], 1
-        encoded, places = (
-            self.tokenizer(prompt + said),
-            range(len(prompt), len(prompt + said)),
-        )
-        held = next(
-            (t for i in places if (t := encoded.char_to_token(i)) is not None), 0
-        )
-        yield "first character", ids, held
-        yield "start added, first character", [first, *ids], held + 1
+        yield "padding not counted", whole, self._length_without_padding(prompt)
+        yield "start added", [bos, *ids], start + 1
+        yield "start added, sliced", [bos, *ids], length + 1
+        yield "start scored", [bos, *ids], 1
+        yield "start and end scored", [bos, *whole], 1
+        yield "no first token", self.bare(text), len(self.bare(head))
+        yield "start given", [bos, *self.bare(continuation)], 1
+        first = self._first_character_token(prompt, continuation)
+        yield "first character", ids, first
+        yield "start added, first character", [bos, *ids], first + 1
         yield "read beyond the limit", ids, start
 
-    def cut(self, prompt: str, said: str) -> Iterator[tuple[str, TokenIds, int]]:
-        """Yield the other conventions, and what is left of long texts that are cut on the left."""
-        read = list(self.others(prompt, said))
-        yield from read
-        long = [
-            ("", *self.exact(prompt, said)),
-            *(r for r in read if r[0] in ("apart", "spliced")),
-        ]
-        for keep in (
-            CONTEXT_LIMIT,
-            CONTEXT_LIMIT + 1,
-        ):  # the last token need not be fed
-            for name, ids, start in long:
-                if len(ids) > keep:
-                    yield f"{name}, cut to {keep}", ids[-keep:], start - len(ids) + keep
+    def _separate_texts(self, name: str, left: str, right: str) -> Iterator[Convention]:
+        """Yield the conventions that tokenise a text in two parts."""
+        whole = self.whole(left + right)
+        left_ids = self.begun(left)
+        yield f"apart{name}", left_ids + self.bare(right), len(left_ids)
+        if left_ids[-1:] == [self.tokenizer.eos_token_id]:
+            left_ids = left_ids[:-1]
+        yield f"apart{name}, end cut", left_ids + self.bare(right), len(left_ids)
+        ended = self.whole(left)
+        yield f"spliced{name}", ended + whole[len(ended) :], len(ended)
+
+    def _length_without_padding(self, text: str) -> int:
+        padding = self.tokenizer.pad_token_id or self.tokenizer.eos_token_id
+        return len([token for token in self.whole(text) if token != padding])
+
+    def _first_character_token(self, prompt: str, continuation: str) -> int:
+        """Return the place of the token with the continuation's first character."""
+        text = prompt + continuation
+        encoded = self.tokenizer(text)
+        for character in range(len(prompt), len(text)):
+            place = encoded.char_to_token(character)
+            if place is not None:
+                return place
+        return 0
+
+    def cut(self, prompt: str, continuation: str) -> Iterator[Convention]:
+        """Yield the other conventions, and long texts that are cut on the left."""
+        conventions = list(self.others(prompt, continuation))
+        yield from conventions
+        to_cut: list[Convention] = [("", *self.exact(prompt, continuation))]
+        for convention in conventions:
+            if convention[0] in ("apart", "spliced"):
+                to_cut.append(convention)
+        # The last token need not be fed.
+        for limit in (CONTEXT_LIMIT, CONTEXT_LIMIT + 1):
+            for name, ids, start in to_cut:
+                n_cut = len(ids) - limit
+                if n_cut > 0:
+                    yield f"{name}, cut to {limit}", ids[n_cut:], start - n_cut
 
 
 def case_texts(reading: TokenConventions) -> Iterator[tuple[str, str, str]]:
     """Yield group, prompt and continuation of each case of a tokenizer."""
-    table = reading.tokenizer
-    names = {
-        "{bos}": table.bos_token,
-        "{eos}": table.eos_token,
-        "{unk}": table.unk_token,
+    for situation in SITUATIONS["situation"]:
+        templates = SITUATIONS["templates"]
+        if situation.get("plain"):
+            templates = templates[:1]
+        for template in templates:
+            for continuation in situation["continuations"]:
+                texts = _situation_texts(reading, situation, continuation)
+                if texts is not None:
+                    prompt, said = texts
+                    yield situation["group"], template.replace("{}", prompt), said
+
+
+def _situation_texts(
+    reading: TokenConventions, situation: dict[str, Any], continuation: str
+) -> tuple[str, str] | None:
+    """Return prompt and continuation, or None where a special token is lacking."""
+    prompt = situation.get("prompt", "")
+    special = {
+        "{bos}": reading.tokenizer.bos_token,
+        "{eos}": reading.tokenizer.eos_token,
+        "{unk}": reading.tokenizer.unk_token,
     }
-    for told in SITUATIONS["situation"]:
-        for template in SITUATIONS["templates"][: 1 if told.get("plain") else None]:
-            for texts in (
-                (told.get("prompt", ""), said) for said in told["continuations"]
-            ):
-                if any(
-                    token is None and name in "".join(texts)
-                    for name, token in names.items()
-                ):
-                    continue
-                for name, token in names.items():
-                    texts = tuple(text.replace(name, token or "") for text in texts)
-                prompt, said = texts
-                if "pad" in told:
-                    while (
-                        len(reading.begun(prompt + said)) < CONTEXT_LIMIT + told["pad"]
-                    ):
-                        prompt += " a"
-                yield told["group"], template.replace("{}", prompt), said
+    for name, token in special.items():
+        if token is None and name in prompt + continuation:
+            return None
+    for name, token in special.items():
+        prompt = prompt.replace(name, token or "")
+        continuation = continuation.replace(name, token or "")
+    if "pad" in situation:
+        length = CONTEXT_LIMIT + situation["pad"]
+        while len(reading.begun(prompt + continuation)) < length:
+            prompt += " a"
+    return prompt, continuation
 
 
 class LogprobSums:
     """Sums of log-probabilities by a model, from one forward pass of each text."""
 
     def __init__(self, model: PreTrainedModel) -> None:
-        self.model, self.read = model, cache(self._read)
+        self.model = model
+        self.read = cache(self._read)
 
     @torch.no_grad()
     def _read(self, ids: tuple[int, ...]) -> list[float]:
-        logits = (
-            self.model(torch.tensor([ids[:-1]]), use_cache=False)
-            .logits[0]
-            .log_softmax(-1)
-        )
-        return logits[range(len(ids) - 1), ids[1:]].tolist()
+        """Return the log-probabilities of all tokens but the first."""
+        logits = self.model(torch.tensor([ids[:-1]]), use_cache=False).logits[0]
+        logprobs = logits.log_softmax(-1)
+        return logprobs[range(len(ids) - 1), ids[1:]].tolist()
 
     def __call__(self, ids: TokenIds, start: int) -> float | None:
-        """Return the sum over ids from a place on; none where nothing stands before it."""
+        """Return the sum over ids from a place on; none if nothing stands before it."""
         if start < 1 or len(ids) < 2:
             return None
         try:
-            return round(sum(self.read(tuple(ids))[start - 1 :]), 8)
+            logprobs = self.read(tuple(ids))
         except IndexError:  # positions that the model lacks
             return None
+        return round(sum(logprobs[start - 1 :]), 8)
 
 
 def conformance_cases(name: str, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """Yield each case of a model with its expected value, and what other conventions give."""
-    total, reading = (
-        LogprobSums(tiny_random_model(name, vocabulary).double()),
-        TokenConventions(vocabulary),
-    )
-    for number, (group, prompt, said) in enumerate(dict.fromkeys(case_texts(reading))):
-        ids, start = reading.exact(prompt, said)
-        value = total(ids, start) if start < len(ids) <= CONTEXT_LIMIT + 1 else None
-        values = (
-            [] if value is None else [(value, [])]
-        )  # each with the conventions that give it
-        for convention, other, first in reading.cut(prompt, said):
-            if (found := total(other, first)) is not None:
-                names = next(
-                    (names for v, names in values if abs(v - found) <= 1e-3), None
-                )
-                if names is None:
-                    values.append((found, names := []))
-                names.append(convention)
-        also = {"|".join(names): v for v, names in values if v != value}
-        texts = {
+    """Yield a model's cases: expected values, and what other conventions give."""
+    total = LogprobSums(tiny_random_model(name, vocabulary).double())
+    reading = TokenConventions(vocabulary)
+    texts = dict.fromkeys(case_texts(reading))
+    for number, (group, prompt, continuation) in enumerate(texts):
+        ids, start = reading.exact(prompt, continuation)
+        value = None
+        if start < len(ids) <= CONTEXT_LIMIT + 1:
+            value = total(ids, start)
+        conventions = reading.cut(prompt, continuation)
+        yield {
+            "case": f"{name}-{number:03}",
+            "model": name,
             "group": group,
             "prompt": prompt,
-            "continuation": said,
+            "continuation": continuation,
             "ids": ids,
             "start": start,
+            "expected": value,
+            "also": _other_values(total, conventions, value),
         }
-        case = {"case": f"{name}-{number:03}", "model": name, **texts}
-        yield {**case, "expected": value, "also": also}
+
+
+def _other_values(
+    total: LogprobSums, conventions: Iterable[Convention], expected: float | None
+) -> dict[str, float]:
+    """Return conventions' values that are not expected; equal ones share a key."""
+    names_of_values: dict[float, list[str]] = {}
+    if expected is not None:
+        names_of_values[expected] = []
+    for name, ids, start in conventions:
+        value = total(ids, start)
+        if value is None:
+            continue
+        for known, names in names_of_values.items():
+            if abs(known - value) <= SAME_VALUE:
+                names.append(name)
+                break
+        else:
+            names_of_values[value] = [name]
+    also = {}
+    for value, names in names_of_values.items():
+        if value != expected:
+            also["|".join(names)] = value
+    return also
 
 
 def question_options(
     vocabulary: Vocabulary, model: PreTrainedModel
 ) -> Iterator[dict[str, Any]]:
-    """Yield each option of the questions with its expected value, in alphabetical order."""
-    total, reading = LogprobSums(model), TokenConventions(vocabulary)
-    capitals = list(SITUATIONS["capitals"].items())
-    for way, parts in SITUATIONS["ways"].items():
-        for place, (country, right) in enumerate(capitals):
-            wrong = [
-                capitals[(place + step) % len(capitals)][1] for step in (7, 23, 41)
-            ]
-            for option in sorted([right, *wrong]):
-                prompt, said = (
-                    part.format(country=country, capital=option) for part in parts
-                )
-                value = total(*reading.exact(prompt, said))
-                case = {
+    """Yield the questions' options with expected values, in alphabetical order."""
+    total = LogprobSums(model)
+    reading = TokenConventions(vocabulary)
+    countries = list(SITUATIONS["capitals"])
+    capitals = list(SITUATIONS["capitals"].values())
+    for way, (prompt_form, continuation_form) in SITUATIONS["ways"].items():
+        for place, country in enumerate(countries):
+            right = capitals[place]
+            options = [right]
+            for step in WRONG_CAPITAL_STEPS:
+                options.append(capitals[(place + step) % len(capitals)])
+            for option in sorted(options):
+                prompt = prompt_form.format(country=country, capital=option)
+                continuation = continuation_form.format(country=country, capital=option)
+                yield {
                     "case": f"{way}-{country}-{option}",
                     "model": "real",
                     "group": way,
+                    "prompt": prompt,
+                    "continuation": continuation,
+                    "expected": total(*reading.exact(prompt, continuation)),
+                    "right": option == right,
                 }
-                texts = {"prompt": prompt, "continuation": said}
-                yield {**case, **texts, "expected": value, "right": option == right}
 
 
 def write_json_lines(path: Path, records: Iterable[dict[str, Any]]) -> None:
@@ -293,6 +354,15 @@ def save_model(folder: Path, model: PreTrainedModel, vocabulary: Vocabulary) -> 
     """Write a model and its tokenizer."""
     model.save_pretrained(folder)
     vocabulary.save_pretrained(folder)
+
+
+def write_questions(trained: Path, models_folder: Path) -> None:
+    """Write a trained model beside the tiny ones, and the questions."""
+    vocabulary = AutoTokenizer.from_pretrained(trained)
+    model = AutoModelForCausalLM.from_pretrained(trained, dtype=torch.float32)
+    save_model(models_folder / "real", model, vocabulary)
+    options = question_options(vocabulary, model.double())
+    write_json_lines(HERE / "questions.jsonl", options)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -310,26 +380,20 @@ def main(arguments: list[str] | None = None) -> None:
     )
     settings = parser.parse_args(arguments)
     if settings.real:
-        vocabulary = AutoTokenizer.from_pretrained(settings.real)
-        model = AutoModelForCausalLM.from_pretrained(settings.real, dtype=torch.float32)
-        save_model(settings.models / "real", model, vocabulary)
-        write_json_lines(
-            HERE / "questions.jsonl", question_options(vocabulary, model.double())
-        )
+        write_questions(settings.real, settings.models)
         return
-    made: list[dict[str, Any]] = []
-    for name, told in SITUATIONS["models"].items():
-        if (
-            vocabulary := model_tokenizer(told["tokenizer"], settings.vocabularies)
-        ) is None:
+    cases: list[dict[str, Any]] = []
+    for name, description in SITUATIONS["models"].items():
+        source = description["tokenizer"]
+        vocabulary = model_tokenizer(source, settings.vocabularies)
+        if vocabulary is None:
             raise SystemExit(
-                f"There is no {told['tokenizer']}; give its folder as --vocabularies."
+                f"There is no {source}; give its folder as --vocabularies."
             )
-        save_model(
-            settings.models / name, tiny_random_model(name, vocabulary), vocabulary
-        )
-        made += conformance_cases(name, vocabulary)
-    write_json_lines(settings.cases, made)
+        model = tiny_random_model(name, vocabulary)
+        save_model(settings.models / name, model, vocabulary)
+        cases += conformance_cases(name, vocabulary)
+    write_json_lines(settings.cases, cases)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Score the cases with one tool: ``python bench/conformance/score_cases.py TOOL --models FOLDER``.
+"""Score the cases with one tool.
 
-Runs in an environment of the tool; each tool is asked in the way that its documentation
-shows, with options that make it sum log-probabilities of the text as given. Every case
-is scored alone and again among others, in reverse order.
+``python bench/conformance/score_cases.py TOOL --models FOLDER`` runs in an environment
+of the tool; each tool is asked in the way that its documentation shows, with options
+that make it sum log-probabilities of the text as given. Every case is scored alone and
+again among others, in reverse order.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import csv
 import itertools
 import json
 import math
+import operator
 import os
 from collections.abc import Callable
 from importlib import metadata
@@ -20,6 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RESULTS_FILE = HERE / "results.csv"
 RESULT_FIELDS = ("tool", "version", "case", "alone", "batched", "error")
+BATCH_SIZE = 8  # of cases that are scored among others
 TextPairs = list[tuple[str, str]]
 # Sums of prompts and continuations, or of whole texts (whose prompts are None).
 PairScorer = Callable[[TextPairs, int], list[float]]
@@ -33,19 +36,18 @@ def helpers_scorer(folder: str, whole: bool) -> PairScorer:
 
     model = models.load(folder)
 
-    def run(pairs: TextPairs, size: int) -> list[float]:
-        texts = [said for _, said in pairs]
-        if whole:
-            found = probing.score_sentences(
-                model, texts, progress=False, batch_size=size
-            )
-            return list(found["logprob"])
-        probes = pd.DataFrame({"prompt": [p for p, _ in pairs], "continuation": texts})
-        named = probes.assign(item=range(len(pairs)), variant="", option=0)
-        found = probing.score(model, named, progress=False, batch_size=size)
-        return [sum(values) for values in found["logprobs"]]
+    def score_texts(pairs: TextPairs, size: int) -> list[float]:
+        texts = [text for _, text in pairs]
+        table = probing.score_sentences(model, texts, progress=False, batch_size=size)
+        return list(table["logprob"])
 
-    return run
+    def score_continuations(pairs: TextPairs, size: int) -> list[float]:
+        probes = pd.DataFrame(pairs, columns=["prompt", "continuation"])
+        probes = probes.assign(item=range(len(pairs)), variant="", option=0)
+        table = probing.score(model, probes, progress=False, batch_size=size)
+        return [sum(logprobs) for logprobs in table["logprobs"]]
+
+    return score_texts if whole else score_continuations
 
 
 def lm_eval_scorer(folder: str, whole: bool) -> PairScorer:
@@ -54,20 +56,23 @@ def lm_eval_scorer(folder: str, whole: bool) -> PairScorer:
     from lm_eval.models.huggingface import HFLM
 
     peer = HFLM(pretrained=folder, device="cpu", dtype="float32", batch_size=1)
-    kind = "loglikelihood_rolling" if whole else "loglikelihood"
 
-    def run(pairs: TextPairs, size: int) -> list[float]:
+    def score_texts(pairs: TextPairs, size: int) -> list[float]:
         peer.batch_size_per_gpu = size
-        asked = [
-            Instance(
-                request_type=kind, doc={}, arguments=pair[1:] if whole else pair, idx=i
-            )
-            for i, pair in enumerate(pairs)
-        ]
-        found = getattr(peer, kind)(asked, disable_tqdm=True)
-        return found if whole else [total for total, _ in found]
+        requests = []
+        for place, (_, text) in enumerate(pairs):
+            requests.append(Instance("loglikelihood_rolling", {}, (text,), place))
+        return peer.loglikelihood_rolling(requests, disable_tqdm=True)
 
-    return run
+    def score_continuations(pairs: TextPairs, size: int) -> list[float]:
+        peer.batch_size_per_gpu = size
+        requests = []
+        for place, pair in enumerate(pairs):
+            requests.append(Instance("loglikelihood", {}, pair, place))
+        answers = peer.loglikelihood(requests, disable_tqdm=True)
+        return [total for total, _ in answers]
+
+    return score_texts if whole else score_continuations
 
 
 def minicons_scorer(folder: str, whole: bool) -> PairScorer:
@@ -76,34 +81,43 @@ def minicons_scorer(folder: str, whole: bool) -> PairScorer:
 
     peer = IncrementalLMScorer(folder, "cpu")
 
+    def total(logprobs):
+        return logprobs.sum().item()
+
+    def score_batch(batch: TextPairs) -> list[float]:
+        prompts = [prompt for prompt, _ in batch]
+        texts = [text for _, text in batch]
+        if whole:
+            return peer.sequence_score(texts, reduction=total)
+        return peer.conditional_score(prompts, texts, separator="", reduction=total)
+
     def run(pairs: TextPairs, size: int) -> list[float]:
-        found: list[float] = []
-        for at in range(0, len(pairs), size):
-            prompts, texts = (list(part) for part in zip(*pairs[at : at + size]))
-            told = {"reduction": lambda x: x.sum().item()}
-            if whole:
-                found += peer.sequence_score(texts, **told)
-            else:
-                found += peer.conditional_score(prompts, texts, separator="", **told)
-        return found
+        scores: list[float] = []
+        for start in range(0, len(pairs), size):
+            scores += score_batch(pairs[start : start + size])
+        return scores
 
     return run
 
 
 def lm_pub_quiz_scorer(folder: str, whole: bool) -> PairScorer:
-    """Return the scores of LM Pub Quiz' Evaluator, of the answer or of the statement."""
+    """Return LM Pub Quiz' Evaluator, which scores the answer or the statement."""
     from lm_pub_quiz import Evaluator
 
-    told = {"model_type": "CLM", "conditional_score": not whole, "capitalize": False}
-    peer = Evaluator.from_model(folder, **told)
+    peer = Evaluator.from_model(
+        folder, model_type="CLM", conditional_score=not whole, capitalize=False
+    )
 
     def run(pairs: TextPairs, size: int) -> list[float]:
-        found: list[float] = []
-        for prompt, group in itertools.groupby(pairs, key=lambda pair: pair[0]):
-            answers = [said for _, said in group]
-            told = {"template": f"{prompt}[Y]", "answers": answers, "batch_size": size}
-            found += peer.score_answers(**told, reduction="sum")
-        return found
+        scores: list[float] = []
+        for prompt, group in itertools.groupby(pairs, key=operator.itemgetter(0)):
+            scores += peer.score_answers(
+                template=f"{prompt}[Y]",
+                answers=[text for _, text in group],
+                batch_size=size,
+                reduction="sum",
+            )
+        return scores
 
     return run
 
@@ -113,28 +127,28 @@ def lighteval_scorer(folder: str, whole: bool) -> PairScorer:
     from lighteval.models.transformers import transformers_model
     from lighteval.tasks.requests import Doc
 
-    settings = {
-        "model_name": folder,
-        "device": "cpu",
-        "dtype": "float32",
-        "batch_size": 8,
-    }
     config = transformers_model.TransformersModelConfig(
-        **settings, override_chat_template=False
+        model_name=folder,
+        device="cpu",
+        dtype="float32",
+        batch_size=8,
+        override_chat_template=False,
     )
     peer = transformers_model.TransformersModel(config)
-    kind = peer.loglikelihood_rolling if whole else peer.loglikelihood
-    kind = kind.__wrapped__  # without its cache of answers
+    method = peer.loglikelihood_rolling if whole else peer.loglikelihood
+    uncached = method.__wrapped__  # without its cache of answers
+
+    def document(place: int, prompt: str, text: str) -> Doc:
+        if whole:  # its own tasks give whole texts as a question without choices
+            return Doc(query=text, choices=None, gold_index=0, id=str(place))
+        return Doc(query=prompt, choices=[text], gold_index=0, id=str(place))
 
     def run(pairs: TextPairs, size: int) -> list[float]:
         peer.config.batch_size = size
-        # Its own tasks give whole texts as a question without choices.
-        asked = [(said, None) if whole else (prompt, [said]) for prompt, said in pairs]
-        docs = [
-            Doc(query=query, choices=choices, gold_index=0, id=str(i))
-            for i, (query, choices) in enumerate(asked)
-        ]
-        return [answer.logprobs[0] for answer in kind(peer, docs)]
+        docs = []
+        for place, (prompt, text) in enumerate(pairs):
+            docs.append(document(place, prompt, text))
+        return [answer.logprobs[0] for answer in uncached(peer, docs)]
 
     return run
 
@@ -152,22 +166,24 @@ TOOLS = {
 def scores_and_errors(
     run: PairScorer, pairs: TextPairs, size: int
 ) -> list[tuple[float | None, str]]:
-    """Return each pair's score, or none and the error; a batch that fails is scored by halves."""
+    """Return each pair's score, or none and the error; a failing batch is halved."""
     if not pairs:
         return []
     try:
-        found = [(float(value), "") for value in run(pairs, size)]
+        scores = [float(score) for score in run(pairs, size)]
     except Exception as error:  # whatever a tool raises at a case is its answer
-        if len(pairs) > 1:
-            half = len(pairs) // 2
-            return scores_and_errors(run, pairs[:half], size) + scores_and_errors(
-                run, pairs[half:], size
-            )
-        return [(None, type(error).__name__)]
-    return [
-        (value, "") if math.isfinite(value) else (None, str(value))
-        for value, _ in found
-    ]
+        if len(pairs) == 1:
+            return [(None, type(error).__name__)]
+        half = len(pairs) // 2
+        first = scores_and_errors(run, pairs[:half], size)
+        return first + scores_and_errors(run, pairs[half:], size)
+    answers: list[tuple[float | None, str]] = []
+    for score in scores:
+        if math.isfinite(score):
+            answers.append((score, ""))
+        else:
+            answers.append((None, str(score)))
+    return answers
 
 
 def tool_results(
@@ -176,34 +192,46 @@ def tool_results(
     """Return one record a case: its score alone and among others, or the error."""
     adapter, package = TOOLS[tool]
     version = metadata.version(package) if package else ""
+    names = dict.fromkeys(case["model"] for case in cases)
     records = []
-    for name, whole in itertools.product(
-        dict.fromkeys(c["model"] for c in cases), (False, True)
-    ):
-        part = [
-            c
-            for c in cases
-            if c["model"] == name and ("sentence" in c["group"]) == whole
-        ]
+    for name, whole in itertools.product(names, (False, True)):
+        part = _cases_of(cases, name, whole)
         if not part or not (models / name).is_dir():
             continue
         run = adapter(str(models / name), whole)
         pairs = [(case["prompt"], case["continuation"]) for case in part]
-        batched = scores_and_errors(run, pairs[::-1], 8)[::-1]
-        alone = (
-            batched
-            if once
-            else [scores_and_errors(run, [pair], 1)[0] for pair in pairs]
-        )
-        for case, (value, error), (other, _) in zip(part, alone, batched, strict=True):
-            shown = [
-                "" if v is None else round(v, 5)
-                for v in (value, None if once else other)
-            ]
-            records.append(
-                dict(zip(RESULT_FIELDS, (tool, version, case["case"], *shown, error)))
-            )
+        batched = scores_and_errors(run, pairs[::-1], BATCH_SIZE)[::-1]
+        if once:
+            alone = batched
+        else:
+            alone = [scores_and_errors(run, [pair], 1)[0] for pair in pairs]
+        for case, (score, error), (other, _) in zip(part, alone, batched, strict=True):
+            record = {
+                "tool": tool,
+                "version": version,
+                "case": case["case"],
+                "alone": _rounded(score),
+                "batched": "" if once else _rounded(other),
+                "error": error,
+            }
+            records.append(record)
     return records
+
+
+def _cases_of(cases: list[dict], model: str, whole: bool) -> list[dict]:
+    """Return a model's cases, those that are whole texts or the others."""
+    part = []
+    for case in cases:
+        is_whole = "sentence" in case["group"]
+        if case["model"] == model and is_whole == whole:
+            part.append(case)
+    return part
+
+
+def _rounded(score: float | None) -> float | str:
+    if score is None:
+        return ""
+    return round(score, 5)
 
 
 def read_cases(path: Path) -> list[dict]:
@@ -225,13 +253,14 @@ def main(arguments: list[str] | None = None) -> None:
     )
     settings = parser.parse_args(arguments)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    kept: list[dict] = []
+    rows: list[dict] = []
     if settings.results.is_file():
         with settings.results.open(encoding="utf-8", newline="") as file:
-            kept = [row for row in csv.DictReader(file) if row["tool"] != settings.tool]
+            rows = [row for row in csv.DictReader(file) if row["tool"] != settings.tool]
     cases = read_cases(settings.cases)
-    rows = kept + tool_results(settings.tool, settings.models, cases, settings.once)
-    rows.sort(key=lambda row: (list(TOOLS).index(row["tool"]), row["case"]))
+    rows += tool_results(settings.tool, settings.models, cases, settings.once)
+    tools = list(TOOLS)
+    rows.sort(key=lambda row: (tools.index(row["tool"]), row["case"]))
     with settings.results.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, RESULT_FIELDS, lineterminator="\n")
         writer.writeheader()

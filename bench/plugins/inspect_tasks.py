@@ -1,8 +1,8 @@
-"""Tasks for Inspect: inspect eval FOLDER/inspect_tasks.py -T path=MODEL, a folder or a hub's id.
+"""Tasks of Inspect: inspect eval FOLDER/inspect_tasks.py -T path=MODEL.
 
-With --model in place of -T any provider will do that reads raw text and returns
-`prompt_logprobs`; Inspect's own for transformers does not, so this file has a small
-one.
+MODEL is a folder, or an id on the hub. With --model in place of -T any provider will
+do that reads raw text and returns `prompt_logprobs`; Inspect's own for transformers
+does not, so this file has a small one.
 """
 
 import sys
@@ -39,10 +39,9 @@ class PromptLogprobsModel(ModelAPI):
 
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
         self.tokenizer = AutoTokenizer.from_pretrained(model_name)
-        given = {
-            "dtype": "float32"
-        } | args  # by default the file's, which may be half of it
-        self.model = AutoModelForCausalLM.from_pretrained(model_name, **given).eval()
+        # By default the precision is the file's, which may be half of float32.
+        args.setdefault("dtype", "float32")
+        self.model = AutoModelForCausalLM.from_pretrained(model_name, **args).eval()
 
     def max_connections(self):
         return 1
@@ -51,53 +50,67 @@ class PromptLogprobsModel(ModelAPI):
         import torch
 
         ids = self.tokenizer(input[-1].text, return_tensors="pt")["input_ids"]
-        text, read = "", None
+        text = ""
+        logprobs = None
         with torch.no_grad():
             if config.prompt_logprobs:
-                logs = self.model(ids).logits[0, :-1].float().log_softmax(-1)
-                found = logs.gather(1, ids[0, 1:, None])[:, 0].tolist()
-                names = self.tokenizer.convert_ids_to_tokens(ids[0, 1:].tolist())
-                read = Logprobs(
-                    content=[Logprob(token=n, logprob=v) for n, v in zip(names, found)]
-                )
+                logprobs = self.prompt_logprobs(ids)
             else:
-                said = self.model.generate(
-                    ids,
-                    attention_mask=torch.ones_like(ids),
-                    max_new_tokens=config.max_tokens,
-                    do_sample=False,
-                    tokenizer=self.tokenizer,
-                    stop_strings=config.stop_seqs,
-                )
-                text = self.tokenizer.decode(
-                    said[0, ids.shape[1] :], skip_special_tokens=True
-                )
+                text = self.greedy_text(ids, config)
         message = ChatMessageAssistant(content=text)
-        choice = ChatCompletionChoice(message=message, prompt_logprobs=read)
+        choice = ChatCompletionChoice(message=message, prompt_logprobs=logprobs)
         return ModelOutput(model=self.model_name, choices=[choice])
+
+    def prompt_logprobs(self, ids):
+        """Return the log-probabilities of a text's tokens, all but the first."""
+        distributions = self.model(ids).logits[0, :-1].float().log_softmax(-1)
+        values = distributions.gather(1, ids[0, 1:, None])[:, 0].tolist()
+        names = self.tokenizer.convert_ids_to_tokens(ids[0, 1:].tolist())
+        content = []
+        for name, value in zip(names, values, strict=True):
+            content.append(Logprob(token=name, logprob=value))
+        return Logprobs(content=content)
+
+    def greedy_text(self, ids, config):
+        """Return what the model writes after a text, always the most probable token."""
+        import torch
+
+        written = self.model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=config.max_tokens,
+            do_sample=False,
+            tokenizer=self.tokenizer,
+            stop_strings=config.stop_seqs,
+        )
+        new_ids = written[0, ids.shape[1] :]
+        return self.tokenizer.decode(new_ids, skip_special_tokens=True)
 
 
 async def last_token_logprobs(text, length):
     """Return the log-probabilities of a text's last tokens."""
     config = GenerateConfig(max_tokens=1, prompt_logprobs=1)
     output = await get_model().generate(text, config=config)
-    return [
-        each.logprob for each in output.choices[0].prompt_logprobs.content[-length:]
-    ]
+    content = output.choices[0].prompt_logprobs.content
+    return [token.logprob for token in content[-length:]]
+
+
+async def option_sums(prompt):
+    """Return the log-probability of each option after a prompt."""
+    sums = []
+    for option, length in zip(prompt["options"], prompt["lengths"], strict=True):
+        logprobs = await last_token_logprobs(prompt["prompt"] + option, length)
+        sums.append(sum(logprobs))
+    return sums
 
 
 @solver
 def option_solver():
     async def solve(state, generate):
-        doc, sums = state.metadata, []
+        doc = state.metadata
+        sums = []
         for prompt in doc["prompts"]:
-            options = zip(prompt["options"], prompt["lengths"])
-            sums.append(
-                [
-                    sum(await last_token_logprobs(prompt["prompt"] + text, n))
-                    for text, n in options
-                ]
-            )
+            sums.append(await option_sums(prompt))
         state.store.set("measures", knowledge_measures.multiplicity_measures(doc, sums))
         return state
 
@@ -107,15 +120,14 @@ def option_solver():
 @solver
 def prompt_solver():
     async def solve(state, generate):
-        doc, logprobs, texts = state.metadata, [], []
+        doc = state.metadata
+        logprobs = []
+        texts = []
         config = GenerateConfig(max_tokens=ANSWER_TOKENS, stop_seqs=["\n"])
         for prompt in doc["prompts"]:
             length = len(prompt["ids"]) - prompt["start"]
-            logprobs.append(
-                await last_token_logprobs(
-                    prompt["prompt"] + prompt["continuation"], length
-                )
-            )
+            full_text = prompt["prompt"] + prompt["continuation"]
+            logprobs.append(await last_token_logprobs(full_text, length))
             output = await get_model().generate(prompt["prompt"], config=config)
             texts.append(output.completion)
         measures = knowledge_measures.monitor_measures(doc, logprobs, texts)
@@ -129,10 +141,11 @@ def prompt_solver():
 @metric
 def monitor_metric():
     def compute(scores: list[SampleScore]) -> float:
-        values = [score.score.as_dict() for score in scores]
-        return knowledge_measures.monitor_ratio(
-            [[each["deviation"], each["anchor"]] for each in values]
-        )
+        pairs = []
+        for score in scores:
+            values = score.score.as_dict()
+            pairs.append([values["deviation"], values["anchor"]])
+        return knowledge_measures.monitor_ratio(pairs)
 
     return compute
 
@@ -155,12 +168,16 @@ def monitor_scorer():
 
 
 def knowledge_task(name, path, solver, scorer):
-    rows = [
-        Sample(doc["prompts"][0]["prompt"], id=doc["item"], metadata=doc)
-        for doc in knowledge_measures.read_documents(name)
-    ]
-    model = get_model(f"prompt-logprobs/{path}") if path else None
-    return Task(dataset=MemoryDataset(rows), solver=solver, scorer=scorer, model=model)
+    samples = []
+    for doc in knowledge_measures.read_documents(name):
+        first_prompt = doc["prompts"][0]["prompt"]
+        samples.append(Sample(first_prompt, id=doc["item"], metadata=doc))
+    model = None
+    if path:
+        model = get_model(f"prompt-logprobs/{path}")
+    return Task(
+        dataset=MemoryDataset(samples), solver=solver, scorer=scorer, model=model
+    )
 
 
 @task

@@ -1,4 +1,4 @@
-"""Tasks for lm-evaluation-harness: lm_eval run --include_path FOLDER --tasks monitor ..."""
+"""Tasks of lm-evaluation-harness: lm_eval run --include_path FOLDER --tasks monitor."""
 
 import sys
 from itertools import islice
@@ -15,7 +15,7 @@ ANSWER_TOKENS = 15  # tokens of an answer
 
 
 class TokenLogprobRequest(Instance):
-    """The probability of one token after others: `_loglikelihood_tokens` of every backend."""
+    """A token's probability after others, by a backend's `_loglikelihood_tokens`."""
 
     def __iter__(self):
         return iter(self.arguments)
@@ -27,7 +27,8 @@ class TokenLogprobRequest(Instance):
 class KnowledgeTask(Task):
     """A task whose documents are the prompts of a run."""
 
-    VERSION, NAME = 1, ""
+    VERSION = 1
+    NAME = ""
 
     def download(self, *args, **kwargs):
         self.rows = knowledge_measures.read_documents(self.NAME)
@@ -51,58 +52,62 @@ class KnowledgeTask(Task):
         return ""
 
     def aggregation(self):
-        names = knowledge_measures.measures(self.NAME)
-        return dict.fromkeys(names, fmean) | {
-            "MONITOR": knowledge_measures.monitor_ratio
-        }
+        functions = dict.fromkeys(knowledge_measures.measures(self.NAME), fmean)
+        functions["MONITOR"] = knowledge_measures.monitor_ratio
+        return functions
 
     def higher_is_better(self):
-        higher = knowledge_measures.measures(self.NAME)
-        return dict(zip(higher, map(bool, higher.values())))
+        measures = knowledge_measures.measures(self.NAME)
+        return {name: bool(higher) for name, higher in measures.items()}
 
 
 class MultiplicityTask(KnowledgeTask):
     NAME = "multiplicity"
 
     def construct_requests(self, doc, ctx, metadata=None, **kwargs):
-        pairs = [
-            (p["prompt"], option) for p in doc["prompts"] for option in p["options"]
-        ]
-        return [
-            Instance("loglikelihood", doc, pair, place, metadata)
-            for place, pair in enumerate(pairs)
-        ]
+        requests = []
+        for prompt in doc["prompts"]:
+            for option in prompt["options"]:
+                texts = (prompt["prompt"], option)
+                place = len(requests)
+                request = Instance("loglikelihood", doc, texts, place, metadata)
+                requests.append(request)
+        return requests
 
     def process_results(self, doc, results):
-        sums = iter([total for total, _ in results])
-        return knowledge_measures.multiplicity_measures(
-            doc,
-            [list(islice(sums, len(prompt["options"]))) for prompt in doc["prompts"]],
-        )
+        totals = iter([total for total, _ in results])
+        sums = []
+        for prompt in doc["prompts"]:
+            n_options = len(prompt["options"])
+            sums.append(list(islice(totals, n_options)))
+        return knowledge_measures.multiplicity_measures(doc, sums)
 
 
 class MonitorTask(KnowledgeTask):
     NAME = "monitor"
 
     def construct_requests(self, doc, ctx, metadata=None, **kwargs):
-        made = []
+        requests = []
         for prompt in doc["prompts"]:
             rules = {"until": ["\n"], "max_gen_toks": ANSWER_TOKENS, "do_sample": False}
-            asked = (prompt["prompt"], rules)
-            made.append(Instance("generate_until", doc, asked, len(made), metadata))
-            for place in range(prompt["start"], len(prompt["ids"])):
-                token = (None, prompt["ids"][:place], [prompt["ids"][place]])
-                made.append(
-                    TokenLogprobRequest(
-                        "_loglikelihood_tokens", doc, token, len(made), metadata
-                    )
+            question = (prompt["prompt"], rules)
+            place = len(requests)
+            requests.append(Instance("generate_until", doc, question, place, metadata))
+            ids = prompt["ids"]
+            for position in range(prompt["start"], len(ids)):
+                token = (None, ids[:position], [ids[position]])
+                request = TokenLogprobRequest(
+                    "_loglikelihood_tokens", doc, token, len(requests), metadata
                 )
-        return made
+                requests.append(request)
+        return requests
 
     def process_results(self, doc, results):
-        answers, texts, logprobs = iter(results), [], []
+        answers = iter(results)
+        texts = []
+        logprobs = []
         for prompt in doc["prompts"]:
             texts.append(next(answers))
-            n = len(prompt["ids"]) - prompt["start"]
-            logprobs.append([logprob for logprob, _ in islice(answers, n)])
+            n_tokens = len(prompt["ids"]) - prompt["start"]
+            logprobs.append([logprob for logprob, _ in islice(answers, n_tokens)])
         return knowledge_measures.monitor_measures(doc, logprobs, texts)

@@ -1,10 +1,10 @@
-"""Make tasks for lm-evaluation-harness and Inspect from a run's prompts: a folder to copy.
+"""Make tasks for lm-evaluation-harness and Inspect from a run's prompts.
 
     python -m bench.plugins.make_tasks runs/measured/atlas-s build/plugins
 
-The folder needs none of this project: the prompts are data, and `knowledge_measures.py` has the
-measures. MONITOR compares an object token by token, so the tasks are for models with
-the run's tokenizer.
+The folder is one to copy and needs none of this project: the prompts are data, and
+`knowledge_measures.py` has the measures. MONITOR compares an object token by token, so
+the tasks are for models with the run's tokenizer.
 """
 
 import argparse
@@ -53,74 +53,93 @@ def write_tasks(place: Path, folder: Path) -> list[Path]:
     shared = exchange.shared_runs(place)
     lm = models.load(shared.record["model"]["name"], device="cpu")
     folder.mkdir(parents=True, exist_ok=True)
+    document_makers = {
+        "monitor": monitor_documents,
+        "multiplicity": multiplicity_documents,
+    }
     paths = []
-    for name, docs in (
-        ("monitor", monitor_documents),
-        ("multiplicity", multiplicity_documents),
-    ):
+    for name, make_documents in document_makers.items():
         if name not in shared.record["runs"]:
             continue
-        run = shared.record["runs"][name]
-        given = TASK_SETTINGS[name] | run["parameters"]
-        if {**given, **TASK_SETTINGS[name]} != given:
-            raise UserError(
-                f"The tasks compute {name} with {TASK_SETTINGS[name]}: measure it so."
-            )
-        rows = docs(shared.answers(name, "the archive"), lm)
-        paths.append(folder / f"{name}.jsonl")
-        paths[-1].write_text(
-            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        )
-    paths.append(folder / "measures.json")
-    paths[-1].write_text(
-        json.dumps(dict(zip(TASK_SETTINGS, map(measures, TASK_SETTINGS))))
-    )
+        _check_settings(name, shared.record["runs"][name]["parameters"])
+        documents = make_documents(shared.answers(name, "the archive"), lm)
+        paths.append(_write_documents(folder / f"{name}.jsonl", documents))
+    paths.append(_write_measures(folder / "measures.json"))
     for name in COPIED_FILES:
         paths.append(Path(shutil.copy(HERE / name, folder)))
-    rules = Path(matching.__file__).read_text(encoding="utf-8")
-    paths.append(folder / "matching.py")
-    paths[-1].write_text(
-        rules.replace("from helpers import UserError", "UserError = ValueError")
-    )
+    paths.append(_write_matching(folder / "matching.py"))
     return paths
 
 
+def _check_settings(name: str, parameters: dict[str, Any]) -> None:
+    """Raise an error where a run's settings are not those that the tasks compute."""
+    for setting, value in TASK_SETTINGS[name].items():
+        if parameters.get(setting, value) != value:
+            raise UserError(
+                f"The tasks compute {name} with {TASK_SETTINGS[name]}: measure it so."
+            )
+
+
+def _write_documents(path: Path, documents: Iterator[dict[str, Any]]) -> Path:
+    lines = [json.dumps(document, ensure_ascii=False) for document in documents]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def _write_measures(path: Path) -> Path:
+    computed = {name: measures(name) for name in TASK_SETTINGS}
+    path.write_text(json.dumps(computed))
+    return path
+
+
+def _write_matching(path: Path) -> Path:
+    """Write the project's rules of matching as a module that imports none of it."""
+    source = Path(matching.__file__).read_text(encoding="utf-8")
+    path.write_text(
+        source.replace("from helpers import UserError", "UserError = ValueError")
+    )
+    return path
+
+
 def measures(name: str) -> dict[str, bool | None]:
-    """Return the study's measures that the tasks compute, and whether more is better."""
-    found = {}
+    """Return the measures that the tasks of a study compute: whether more is better."""
+    computed = {}
     for measure in STUDIES[name].MEASURES:
         if measure.name in knowledge_measures.COMPUTED[name]:
-            found[measure.name] = measure.higher
-    return found
+            computed[measure.name] = measure.higher
+    return computed
 
 
 def measures_left_out(name: str) -> list[str]:
     """Return the study's measures that the tasks do not compute."""
-    found = []
+    names = []
     for measure in STUDIES[name].MEASURES:
         if measure.name not in knowledge_measures.COMPUTED[name]:
-            found.append(measure.name)
-    return found
+            names.append(measure.name)
+    return names
 
 
 def monitor_documents(
     answers: pd.DataFrame, lm: LanguageModel
 ) -> Iterator[dict[str, Any]]:
-    """Return a fact a row: what is read in each of its prompts, and where the object starts."""
+    """Yield a document a fact: its prompts' token ids and where the object starts."""
     answers = answers[answers["context"] != "unrelated"]
-    groups = list(zip(answers["item"], answers["variant"]))
-    rows = tokens.rows_of_continuations(
+    groups = list(zip(answers["item"], answers["variant"], strict=True))
+    token_rows = tokens.rows_of_continuations(
         lm, list(answers["prompt"]), list(answers["continuation"]), groups
     )
     answers = answers.assign(
-        ids=[list(row.ids) for row in rows], start=[row.start for row in rows]
+        ids=[list(row.ids) for row in token_rows],
+        start=[row.start for row in token_rows],
     )
     for item, rows in answers.groupby("item", sort=False):
-        cuts = {tuple(ids[start:]) for ids, start in zip(rows["ids"], rows["start"])}
+        object_ids = set()
+        for ids, start in zip(rows["ids"], rows["start"], strict=True):
+            object_ids.add(tuple(ids[start:]))
         yield {
             "item": item,
             "object": rows["object"].iloc[0],
-            "aligned": len(cuts) == 1,
+            "aligned": len(object_ids) == 1,
             "prompts": rows[PROMPT].to_dict("records"),
         }
 
@@ -128,32 +147,39 @@ def monitor_documents(
 def multiplicity_documents(
     answers: pd.DataFrame, lm: LanguageModel
 ) -> Iterator[dict[str, Any]]:
-    """Return a question a row: its prompts, the options in each, and their numbers of tokens."""
-    answers = answers[answers["kind"] == answers["kind"].iloc[0]].sort_values("option")
+    """Yield a document a question: its prompts, and each one's options and lengths."""
+    first_kind = answers["kind"].iloc[0]
+    answers = answers[answers["kind"] == first_kind].sort_values("option")
     for item, rows in answers.groupby("item", sort=False):
+        prompts = []
+        for _, options in rows.groupby("variation"):
+            prompt = {
+                "prompt": options["prompt"].iloc[0],
+                "options": options["continuation"].tolist(),
+                "lengths": options["tokens"].map(len).tolist(),
+            }
+            prompts.append(prompt)
         yield {
             "item": item,
             "answer": int(rows["answer"].iloc[0]),
-            "prompts": [
-                {
-                    "prompt": part["prompt"].iloc[0],
-                    "options": part["continuation"].tolist(),
-                    "lengths": part["tokens"].map(len).tolist(),
-                }
-                for _, part in rows.groupby("variation")
-            ],
+            "prompts": prompts,
         }
 
 
-if __name__ == "__main__":
+def main(arguments: list[str] | None = None) -> None:
+    """Write the tasks and name their files, and the measures that they leave out."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "run", type=Path, help="a model's folder of runs, or an archive"
     )
     parser.add_argument("folder", type=Path, help="where to write")
-    args = parser.parse_args()
-    for written in write_tasks(args.run, args.folder):
-        print(written)
+    settings = parser.parse_args(arguments)
+    for path in write_tasks(settings.run, settings.folder):
+        print(path)
     for name in TASK_SETTINGS:
         for measure in measures_left_out(name):
             print(f"The tasks do not compute {measure} of {name}: they leave it out.")
+
+
+if __name__ == "__main__":
+    main()

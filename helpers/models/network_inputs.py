@@ -1,6 +1,5 @@
 """Inputs of rows for a network at hand, and its logits for a row read whole."""
 
-import functools
 import inspect
 from typing import Any
 
@@ -44,7 +43,6 @@ def pad_ids(
     return padded_ids, torch.tensor(mask, device=model.device)
 
 
-@functools.cache
-def forward_accepts_argument(network: type, name: str) -> bool:
+def forward_accepts_argument(network: type[torch.nn.Module], name: str) -> bool:
     """Return whether a network class's forward pass has a parameter of a name."""
     return name in inspect.signature(network.forward).parameters

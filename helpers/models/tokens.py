@@ -9,7 +9,7 @@ options of one probe: "Born in 19" + "45", which a tokenizer may write as one pi
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from typing import Self
+from typing import Any, Self
 
 from transformers.utils import chat_template_utils
 
@@ -202,7 +202,7 @@ def _tokens_by_text(model: LanguageModel) -> dict[str, list[int]]:
     if not tokens_by_text:
         for token in range(len(model.tokenizer)):
             text = model.tokenizer.decode([token], clean_up_tokenization_spaces=False)
-            tokens_by_text.setdefault(text, []).append(token)
+            tokens_by_text.setdefault(str(text), []).append(token)
     return tokens_by_text
 
 
@@ -310,9 +310,9 @@ def _template(model: LanguageModel, prompt: str) -> str:
         messages = [{"role": "user", "content": content}]
         try:
             with patched(chat_template_utils, "datetime", _Day):
-                text = model.tokenizer.apply_chat_template(
-                    messages, **CHAT_TEMPLATE_SETTINGS
-                )
+                # Other templates take other settings than the library names.
+                template: Any = model.tokenizer.apply_chat_template
+                text = str(template(messages, **CHAT_TEMPLATE_SETTINGS))
         # Whatever the model's template runs into, or raises itself.
         except Exception as error:
             why = first_line_of_error(error)

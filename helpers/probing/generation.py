@@ -242,7 +242,7 @@ def _anchor_tasks(
             "give one each."
         )
     pairs = zip(prompts, anchors, strict=True)
-    names = [f"prompt {pair!r}" for pair in pairs]
+    names = [(f"prompt {pair!r}",) for pair in pairs]
     rows = tokens.rows_of_continuations(model, prompts, list(anchors), names)
     return [
         ContinuationTask(row.ids[: row.start], row.source, row.scored) for row in rows

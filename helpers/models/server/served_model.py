@@ -122,17 +122,18 @@ def _same_tokens(
         return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
 
     for text in TOKENIZER_SAMPLES:
-        ours: list[list[int] | int] = []
+        encoded: list[list[int]] = []
         for special in (True, False):
             encoding = tokenizer(text, add_special_tokens=special)
-            ours.append(list(encoding["input_ids"]))
+            encoded.append(list(encoding["input_ids"]))
         request = (completions.COMPLETIONS_PATH, {**body, "prompt": text}, read)
         try:
             theirs = session.ask_server(address, limits, *request)
         except session.RequestRefused:
             return  # the examination says in which way the server is unfit
+        ours: list[Any] = encoded
         if isinstance(theirs, int):  # the server only counts its tokens
-            ours = [len(ids) for ids in ours]
+            ours = [len(ids) for ids in encoded]
         if theirs is not None and theirs not in ours:
             raise UserError(
                 f"The server at {address.url} writes {text!r} in other tokens than the "
@@ -163,7 +164,10 @@ def _count(place: str, folder: Path) -> int | None:
     except UserError:
         pass
     try:
-        return hub.parameter_count_on_hub(*checkpoints.repository_and_revision(place))
+        repository = checkpoints.repository_and_revision(place)
+        if repository is None:
+            return None
+        return hub.parameter_count_on_hub(*repository)
     except Exception:  # no hub, no such model, no safetensors: it stays unknown
         return None
 
