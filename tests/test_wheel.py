@@ -26,14 +26,14 @@ LIMIT = 100 * 2**20  # what PyPI takes
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = """
 from helpers import models
-from notebooks.kit.plots import primitives, tables
+from notebooks.kit.plots import result_tables, shared_figures
 from helpers.studies import monitor
 
 lm = models.load("atlas-xs")
 facts = monitor.facts(monitor.ask(lm, relations=["P36"], n_facts=3))
 summary = monitor.summary(facts).query("relation == 'all'")
-primitives.dots(summary, "relation").figure.savefig("dots.png")
-tables.export(summary, "t", "tables")
+shared_figures.dot_plot(summary, "relation").figure.savefig("dots.png")
+result_tables.export_table(summary, "t", "tables")
 print(list(summary["measure"]))
 """
 LIGHT = """

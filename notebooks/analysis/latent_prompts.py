@@ -87,7 +87,7 @@ def templates_with_fallback(first: pd.DataFrame, second: pd.DataFrame) -> pd.Dat
     return pd.concat([first, second[~is_covered]], ignore_index=True)
 
 
-def tests_of_compared_relations(
+def facts_of_compared_relations(
     tests: pd.DataFrame, named: Sequence[str]
 ) -> pd.DataFrame:
     """Return the tests of relations that templates ask, too: `named`, or all."""

@@ -89,14 +89,14 @@ def test_prompts_ask_every_template_with_every_choice():
 
 def test_relations_to_compare_are_those_asked():
     tests = datasets.load("atlas", ["P17", "P36"], n=2)
-    assert latent_prompts.tests_of_compared_relations(tests, []).equals(tests)
+    assert latent_prompts.facts_of_compared_relations(tests, []).equals(tests)
     assert set(
-        latent_prompts.tests_of_compared_relations(tests, ["P36"])["relation"]
+        latent_prompts.facts_of_compared_relations(tests, ["P36"])["relation"]
     ) == {"P36"}
     with pytest.raises(
         UserError, match="no test of P30 to compare: choose from P17, P36"
     ):
-        latent_prompts.tests_of_compared_relations(tests, ["P30"])
+        latent_prompts.facts_of_compared_relations(tests, ["P30"])
 
 
 def table(n, start=0):

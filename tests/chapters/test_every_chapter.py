@@ -53,7 +53,7 @@ def test_there_are_chapters():
 
 def test_every_chapter_is_run_by_a_test_of_its_own():
     tested = {
-        path.stem.removeprefix("test_")
+        path.stem.removeprefix("test_").removesuffix("_chapter")
         for path in Path(__file__).parent.glob("test_*.py")
     }
     assert {path.stem for path in TEMPLATES} <= tested
@@ -164,7 +164,9 @@ class TestRun:
 
     def test_its_tables_are_exported_under_names_of_their_own(self, path):
         (show,) = [
-            c for c in calls(path, "partial") if ast.unparse(c.args[0]) == "tables.show"
+            call
+            for call in calls(path, "partial")
+            if ast.unparse(call.args[0]) == "result_tables.show_table"
         ]
         folder = {word.arg: ast.unparse(word.value) for word in show.keywords}["folder"]
         assert folder == "run.folder / 'tables'"
@@ -172,7 +174,7 @@ class TestRun:
         fixed = [name.value for name in names if isinstance(name, ast.Constant)]
         assert fixed
         assert Counter(fixed).most_common(1)[0][1] == 1
-        assert not calls(path, "tables.show")
+        assert not calls(path, "result_tables.show_table")
 
 
 @every_chapter
