@@ -110,13 +110,15 @@ def _convert(file: Path, name: str, folder: Path) -> str:
             f"The weights of {name} cannot be dequantised",
             f"{FETCH_ANEW_REMEDY}, or {UNQUANTISED_REMEDY}",
         ):
-            model, report = AutoModelForCausalLM.from_pretrained(
+            # A pair, which transformers does not annotate.
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
                 place,
                 config=config,
                 dtype=torch.float32,
                 output_loading_info=True,
                 **settings,
             )
+    model, report = loaded
     missing = sorted(report["missing_keys"])
     if missing:  # which would be random
         raise UserError(

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +22,9 @@ TOLERANCE_OF_FORMAT = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 def refuse_unfit_model(model: Local) -> None:
     """Refuse a model whose tokenizer, reading direction or probabilities do not fit."""
     try:
-        rows = model.model.get_input_embeddings().weight.shape[0]
+        # Its weight may be anything, to judge by the annotation of modules.
+        embedding: Any = model.model.get_input_embeddings()
+        rows = embedding.weight.shape[0]
     except (AttributeError, NotImplementedError) as error:
         raise _no_text(model, error) from error
     known = model.tokenizer.get_vocab()

@@ -45,6 +45,6 @@ def pad_ids(
 
 
 @functools.cache
-def forward_accepts_argument(network: type, name: str) -> bool:
+def forward_accepts_argument(network: type[torch.nn.Module], name: str) -> bool:
     """Return whether a network class's forward pass has a parameter of a name."""
     return name in inspect.signature(network.forward).parameters

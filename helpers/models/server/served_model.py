@@ -122,7 +122,7 @@ def _same_tokens(
         return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
 
     for text in TOKENIZER_SAMPLES:
-        ours: list[list[int] | int] = []
+        ours: list[list[int]] = []
         for special in (True, False):
             encoding = tokenizer(text, add_special_tokens=special)
             ours.append(list(encoding["input_ids"]))
@@ -131,9 +131,10 @@ def _same_tokens(
             theirs = session.ask_server(address, limits, *request)
         except session.RequestRefused:
             return  # the examination says in which way the server is unfit
+        same = theirs is None or theirs in ours
         if isinstance(theirs, int):  # the server only counts its tokens
-            ours = [len(ids) for ids in ours]
-        if theirs is not None and theirs not in ours:
+            same = theirs in [len(ids) for ids in ours]
+        if not same:
             raise UserError(
                 f"The server at {address.url} writes {text!r} in other tokens than the "
                 f"tokenizer found for {address.model}; name the right one in the "
@@ -163,7 +164,10 @@ def _count(place: str, folder: Path) -> int | None:
     except UserError:
         pass
     try:
-        return hub.parameter_count_on_hub(*checkpoints.repository_and_revision(place))
+        source = checkpoints.repository_and_revision(place)
+        if source is None:
+            return None
+        return hub.parameter_count_on_hub(*source)
     except Exception:  # no hub, no such model, no safetensors: it stays unknown
         return None
 
