@@ -110,7 +110,7 @@ def _convert(file: Path, name: str, folder: Path) -> str:
             f"The weights of {name} cannot be dequantised",
             f"{FETCH_ANEW_REMEDY}, or {UNQUANTISED_REMEDY}",
         ):
-            # With its loading info a pair comes back, which the library does not say.
+            # A pair, which transformers does not annotate.
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 place,
                 config=config,
@@ -118,7 +118,7 @@ def _convert(file: Path, name: str, folder: Path) -> str:
                 output_loading_info=True,
                 **settings,
             )
-            model, report = loaded
+    model, report = loaded
     missing = sorted(report["missing_keys"])
     if missing:  # which would be random
         raise UserError(

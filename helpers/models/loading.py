@@ -187,7 +187,7 @@ def _kind(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
     """Return what a model is, and the class of transformers that loads it."""
     import transformers
 
-    auto: Any  # a class of transformers, whichever the configuration asks for
+    auto: Any  # transformers' classes for loading have no base in common
     if config.is_encoder_decoder:
         kind = "seq2seq"
         auto = transformers.AutoModelForSeq2SeqLM

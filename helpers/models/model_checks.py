@@ -22,6 +22,7 @@ TOLERANCE_OF_FORMAT = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 def refuse_unfit_model(model: Local) -> None:
     """Refuse a model whose tokenizer, reading direction or probabilities do not fit."""
     try:
+        # Its weight may be anything, to judge by the annotation of modules.
         embedding: Any = model.model.get_input_embeddings()
         rows = embedding.weight.shape[0]
     except (AttributeError, NotImplementedError) as error:

@@ -31,7 +31,7 @@ FAMILIES_WITH_FIRST_TOKEN = (
 )
 # What templates are told: to write a text, up to where the answer would stand, without
 # thoughts.
-CHAT_TEMPLATE_SETTINGS = {
+CHAT_TEMPLATE_SETTINGS: dict[str, Any] = {
     "tokenize": False,
     "add_generation_prompt": True,
     "enable_thinking": False,
@@ -201,8 +201,10 @@ def _tokens_by_text(model: LanguageModel) -> dict[str, list[int]]:
     tokens_by_text = model.known.by_text
     if not tokens_by_text:
         for token in range(len(model.tokenizer)):
-            text = model.tokenizer.decode([token], clean_up_tokenization_spaces=False)
-            tokens_by_text.setdefault(str(text), []).append(token)
+            text = str(
+                model.tokenizer.decode([token], clean_up_tokenization_spaces=False)
+            )
+            tokens_by_text.setdefault(text, []).append(token)
     return tokens_by_text
 
 
@@ -307,12 +309,15 @@ def _template(model: LanguageModel, prompt: str) -> str:
     # Some templates read a text, some a list of parts; each kind silently drops the
     # other.
     for content in (prompt, [{"type": "text", "text": prompt}]):
-        messages = [{"role": "user", "content": content}]
+        # Transformers annotates texts alone, not lists of parts.
+        messages: Any = [{"role": "user", "content": content}]
         try:
             with patched(chat_template_utils, "datetime", _Day):
-                # Other templates take other settings than the library names.
-                template: Any = model.tokenizer.apply_chat_template
-                text = str(template(messages, **CHAT_TEMPLATE_SETTINGS))
+                text = str(
+                    model.tokenizer.apply_chat_template(
+                        messages, **CHAT_TEMPLATE_SETTINGS
+                    )
+                )
         # Whatever the model's template runs into, or raises itself.
         except Exception as error:
             why = first_line_of_error(error)

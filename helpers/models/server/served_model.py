@@ -122,19 +122,19 @@ def _same_tokens(
         return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
 
     for text in TOKENIZER_SAMPLES:
-        encoded: list[list[int]] = []
+        ours: list[list[int]] = []
         for special in (True, False):
             encoding = tokenizer(text, add_special_tokens=special)
-            encoded.append(list(encoding["input_ids"]))
+            ours.append(list(encoding["input_ids"]))
         request = (completions.COMPLETIONS_PATH, {**body, "prompt": text}, read)
         try:
             theirs = session.ask_server(address, limits, *request)
         except session.RequestRefused:
             return  # the examination says in which way the server is unfit
-        ours: list[Any] = encoded
+        same = theirs is None or theirs in ours
         if isinstance(theirs, int):  # the server only counts its tokens
-            ours = [len(ids) for ids in encoded]
-        if theirs is not None and theirs not in ours:
+            same = theirs in [len(ids) for ids in ours]
+        if not same:
             raise UserError(
                 f"The server at {address.url} writes {text!r} in other tokens than the "
                 f"tokenizer found for {address.model}; name the right one in the "
@@ -164,10 +164,10 @@ def _count(place: str, folder: Path) -> int | None:
     except UserError:
         pass
     try:
-        repository = checkpoints.repository_and_revision(place)
-        if repository is None:
+        source = checkpoints.repository_and_revision(place)
+        if source is None:
             return None
-        return hub.parameter_count_on_hub(*repository)
+        return hub.parameter_count_on_hub(*source)
     except Exception:  # no hub, no such model, no safetensors: it stays unknown
         return None
 
