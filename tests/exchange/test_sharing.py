@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from helpers import UserError, exchange, runs
-from helpers.exchange import archive, record
+from helpers.exchange import archive, record, verification
 from helpers.io import files
 from helpers.runs import measuring
 from helpers.studies import STUDIES, monitor
@@ -631,9 +631,8 @@ def test_the_bundled_archives_and_the_schema_are_good(root):
     for path in found:
         assert exchange.verify_archive(path)[1]
         assert path.stat().st_size < 2**21  # the whole folder is a few megabytes
-    assert json.loads((root / "results" / "schema.json").read_text())["properties"][
-        "format"
-    ] == {"const": record.ARCHIVE_FORMAT_VERSION}
+    schema = json.loads(verification.SCHEMA_FILE.read_text())
+    assert schema["properties"]["format"] == {"const": record.ARCHIVE_FORMAT_VERSION}
 
 
 def test_every_measure_says_what_it_means():
