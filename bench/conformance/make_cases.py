@@ -214,9 +214,11 @@ def case_texts(reading: TokenConventions) -> Iterator[tuple[str, str, str]]:
         for template in templates:
             for continuation in situation["continuations"]:
                 texts = _situation_texts(reading, situation, continuation)
-                if texts is not None:
-                    prompt, said = texts
-                    yield situation["group"], template.replace("{}", prompt), said
+                if texts is None:
+                    continue
+                prompt, filled_continuation = texts
+                full_prompt = template.replace("{}", prompt)
+                yield situation["group"], full_prompt, filled_continuation
 
 
 def _situation_texts(

@@ -18,6 +18,7 @@ import os
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 RESULTS_FILE = HERE / "results.csv"
@@ -81,7 +82,7 @@ def minicons_scorer(folder: str, whole: bool) -> PairScorer:
 
     peer = IncrementalLMScorer(folder, "cpu")
 
-    def total(logprobs):
+    def total(logprobs: Any) -> float:  # a tensor, whose package is the tool's
         return logprobs.sum().item()
 
     def score_batch(batch: TextPairs) -> list[float]:
@@ -205,13 +206,15 @@ def tool_results(
             alone = batched
         else:
             alone = [scores_and_errors(run, [pair], 1)[0] for pair in pairs]
-        for case, (score, error), (other, _) in zip(part, alone, batched, strict=True):
+        for case, (score, error), (batched_score, _) in zip(
+            part, alone, batched, strict=True
+        ):
             record = {
                 "tool": tool,
                 "version": version,
                 "case": case["case"],
                 "alone": _rounded(score),
-                "batched": "" if once else _rounded(other),
+                "batched": "" if once else _rounded(batched_score),
                 "error": error,
             }
             records.append(record)
