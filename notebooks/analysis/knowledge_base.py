@@ -60,25 +60,25 @@ def question_of_running_example(
     return questions.asked
 
 
-def measures_by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
+def measures_by_setting(replies: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Compute all measures of every prompt setting, with intervals within strata.
 
     Shares of none or all of the questions have Wilson's, for their resamples are all
     alike.
 
-    >>> said = pd.DataFrame({
+    >>> replies = pd.DataFrame({
     ...     "setting": "zero-shot", "stratum": "a", "seen": [True, True],
     ...     "label": ["correct", "wrong"], "consistency": [1.0, 0.5]})
-    >>> measured = measures_by_setting(said, n_resamples=10)
+    >>> measured = measures_by_setting(replies, n_resamples=10)
     >>> measured.set_index("measure").loc["NCCR", "estimate"]
     np.float64(0.25)
-    >>> unseen = said.assign(seen=False, label="wrong")
+    >>> unseen = replies.assign(seen=False, label="wrong")
     >>> measured = measures_by_setting(unseen, n_resamples=10)
     >>> round(measured.set_index("measure").loc["UR", "high"], 2)
     np.float64(0.66)
     """
     measured = []
-    for setting, rows in said.groupby("setting", sort=False):
+    for setting, rows in replies.groupby("setting", sort=False):
         estimates, lows, highs, n = stats.bootstrap(
             kb.response_indicators(rows),
             kb.measures_of_indicators,
@@ -100,10 +100,10 @@ def measures_by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
 
 
 def measure_of_setting(
-    measured: pd.DataFrame, said: pd.DataFrame, setting: str, name: str
+    measured: pd.DataFrame, replies: pd.DataFrame, setting: str, name: str
 ) -> tuple[float, float, float, int]:
     """Return a measure of a setting with its interval and number of questions."""
-    n = _number_of_questions(said, setting, name)
+    n = _number_of_questions(replies, setting, name)
     is_row = (measured["setting"] == setting) & (measured["measure"] == name)
     if not is_row.any():
         return (*NO_ESTIMATE, n)
@@ -111,23 +111,24 @@ def measure_of_setting(
     return float(estimate), float(low), float(high), n
 
 
-def group_of_each_question(said: pd.DataFrame) -> pd.Series:
+def group_of_each_question(replies: pd.DataFrame) -> pd.Series:
     """Say of each response whether its question is seen, never read, or UnseenQA's.
 
-    >>> said = pd.DataFrame({"seen": [True, False, False], "exposures": [4, 0, None]})
-    >>> list(group_of_each_question(said))
+    >>> replies = pd.DataFrame({"seen": [True, False, False]})
+    >>> replies["exposures"] = [4, 0, None]
+    >>> list(group_of_each_question(replies))
     ['seen', 'never read', 'UnseenQA']
     """
-    groups = pd.Series(UNSEEN_QA, said.index)
-    if "exposures" in said:
-        groups = groups.mask(said["exposures"].notna(), NEVER_READ)
-    return groups.mask(said["seen"].astype(bool), SEEN)
+    groups = pd.Series(UNSEEN_QA, replies.index)
+    if "exposures" in replies:
+        groups = groups.mask(replies["exposures"].notna(), NEVER_READ)
+    return groups.mask(replies["seen"].astype(bool), SEEN)
 
 
-def response_shares_by_group(said: pd.DataFrame) -> pd.DataFrame:
+def response_shares_by_group(replies: pd.DataFrame) -> pd.DataFrame:
     """Tabulate kinds of responses by group and setting; the label has n in brackets."""
-    groups = group_of_each_question(said) + ", " + said["setting"]
-    shares = responses.response_kind_shares(said, groups)
+    groups = group_of_each_question(replies) + ", " + replies["setting"]
+    shares = responses.response_kind_shares(replies, groups)
     shares.index += shares.pop("n").map(" ({:,.0f})".format)
     order = sorted(shares.index, key=_place_of_group)
     return shares.loc[order, shares.any()]
@@ -160,12 +161,12 @@ def unanswered_rate_difference(
 
 
 def change_between_settings(
-    said: pd.DataFrame, before: str, after: str, name: str, **draws: int
+    replies: pd.DataFrame, before: str, after: str, name: str, **draws: int
 ) -> tuple[float, float, float, int]:
     """Return how a measure changes between two settings, on the same questions."""
-    n = _number_of_questions(said, after, name)
-    rows_before = said[said["setting"] == before].sort_values("item")
-    rows_after = said[said["setting"] == after].sort_values("item")
+    n = _number_of_questions(replies, after, name)
+    rows_before = replies[replies["setting"] == before].sort_values("item")
+    rows_after = replies[replies["setting"] == after].sort_values("item")
     if rows_before.empty or rows_after.empty:
         return (*NO_ESTIMATE, n)
     change = stats.paired_difference(
@@ -178,10 +179,10 @@ def change_between_settings(
     return change.estimate, change.low, change.high, n
 
 
-def _number_of_questions(said: pd.DataFrame, setting: str, name: str) -> int:
+def _number_of_questions(replies: pd.DataFrame, setting: str, name: str) -> int:
     """Return how many questions of a setting a measure is about."""
-    is_about = said["seen"].astype(bool) != (name in UNSEEN_MEASURES)
-    return int((is_about & (said["setting"] == setting)).sum())
+    is_about = replies["seen"].astype(bool) != (name in UNSEEN_MEASURES)
+    return int((is_about & (replies["setting"] == setting)).sum())
 
 
 def difference_of_two_measures(
@@ -213,8 +214,10 @@ def ask_facts_of_known_exposure(
     questions = datasets.knowledge_base_questions("atlas", model, n, n_unseen, **draw)
     facts = questions.asked
     facts = facts[facts["exposures"].notna() & facts["plain"].eq(True)]
-    said = pd.concat([ask(facts, setting=name) for name in settings], ignore_index=True)
-    return responses.mark_responses(said, match)
+    replies = pd.concat(
+        [ask(facts, setting=name) for name in settings], ignore_index=True
+    )
+    return responses.mark_responses(replies, match)
 
 
 def response_shares_by_exposure(rows: pd.DataFrame, **draws: int) -> pd.DataFrame:
@@ -252,14 +255,14 @@ def ask_wrongly_stated_facts(
     shuffled = misstated.sample(frac=1, random_state=seed)
     sample = list(shuffled.groupby("exposures").head(n).index)
     bank = datasets.knowledge_base_questions("atlas", model, only=sample, seed=seed)
-    said = responses.mark_responses(ask(bank.asked), match)
-    choices = again(consistency_questions.responses_to_ask_again(said))
-    said = kb.add_consistency(said, accuracy.mark_choices(choices))
+    replies = responses.mark_responses(ask(bank.asked), match)
+    choices = again(consistency_questions.responses_to_ask_again(replies))
+    replies = kb.add_consistency(replies, accuracy.mark_choices(choices))
     is_false_answer = [
         canonical.same_answer(row.text, [row.false_object])
-        for row in said[["text", "false_object"]].itertuples()
+        for row in replies[["text", "false_object"]].itertuples()
     ]
-    return said.assign(answer=said["kind"].mask(is_false_answer, FALSE_ANSWER))
+    return replies.assign(answer=replies["kind"].mask(is_false_answer, FALSE_ANSWER))
 
 
 def false_less_true_answer_rates(
@@ -281,7 +284,7 @@ def false_less_true_answer_rates(
 
 
 def comparisons_for_appendix(
-    said: pd.DataFrame,
+    replies: pd.DataFrame,
     more: pd.DataFrame,
     misled: pd.DataFrame,
     effects: pd.DataFrame,
@@ -289,9 +292,9 @@ def comparisons_for_appendix(
     **draws: int,
 ) -> Iterator[tuple]:
     """Yield what is no finding: its name, the statistic, its null if that is not 0."""
-    close = said[said["setting"] == setting]
+    close = replies[replies["setting"] == setting]
     yield from _comparisons_of_one_setting(close, setting, **draws)
-    yield from _changes_between_settings(said, more, **draws)
+    yield from _changes_between_settings(replies, more, **draws)
     truth = consistency_beside_truth(close)[["consistency", "right"]].to_numpy()
     area = stats.bootstrap(truth, roc_curve.area_under_roc_curve, **draws)
     yield "right answers, area", area, 0.5
@@ -341,18 +344,18 @@ def _comparisons_of_one_setting(
 
 
 def _changes_between_settings(
-    said: pd.DataFrame, more: pd.DataFrame, **draws: int
+    replies: pd.DataFrame, more: pd.DataFrame, **draws: int
 ) -> Iterator[tuple]:
     """Yield how measures change from each prompt setting to the next."""
-    groups = group_of_each_question(said)
-    for before, after in pairwise(said["setting"].unique()):
+    groups = group_of_each_question(replies)
+    for before, after in pairwise(replies["setting"].unique()):
         for name in MAIN_MEASURES:
-            change = change_between_settings(said, before, after, name, **draws)
+            change = change_between_settings(replies, before, after, name, **draws)
             yield f"{name}, {before} → {after}", change
-        if "exposures" not in said:
+        if "exposures" not in replies:
             continue
         for group in (NEVER_READ, UNSEEN_QA):
-            rows = said[groups == group]
+            rows = replies[groups == group]
             change = change_between_settings(rows, before, after, "UR", **draws)
             yield f"UR, {group}, {before} → {after}", change
     known = more[more["exposures"] >= 64].sort_values("item")

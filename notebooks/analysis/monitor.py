@@ -133,7 +133,7 @@ def rows_with_relation_labels(rows: pd.DataFrame, dataset: str) -> pd.DataFrame:
     return rows.assign(label=names).sort_values("estimate")
 
 
-def prompts_without_common_start(said: pd.DataFrame) -> pd.DataFrame:
+def prompts_without_common_start(texts: pd.DataFrame) -> pd.DataFrame:
     r"""Leave out of prompts the lines with which all of them begin, such as shots.
 
     >>> prompts = pd.DataFrame({"prompt": ["1 A: 1\n2", "1 A: 1\n3"]})
@@ -141,12 +141,12 @@ def prompts_without_common_start(said: pd.DataFrame) -> pd.DataFrame:
     ['… 2', '… 3']
     """
     # What the first and the last in order share, all prompts share.
-    first = min(said["prompt"])
-    last = max(said["prompt"])
+    first = min(texts["prompt"])
+    last = max(texts["prompt"])
     start_of_line = first.rfind("\n", 0, _first_difference(first, last)) + 1
     if not start_of_line:
-        return said
-    return said.assign(prompt="… " + said["prompt"].str[start_of_line:])
+        return texts
+    return texts.assign(prompt="… " + texts["prompt"].str[start_of_line:])
 
 
 def _first_difference(first: str, second: str) -> int:

@@ -194,13 +194,13 @@ def example_questions(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[
 
 
 def tally_of_chosen_answers(
-    said: pd.DataFrame, items: pd.DataFrame, picked: list[str], lesson: pd.Series
+    answers: pd.DataFrame, items: pd.DataFrame, picked: list[str], lesson: pd.Series
 ) -> pd.DataFrame:
     """Write what the text says of questions, what is right, and what was chosen."""
     questions = items.set_index("item").loc[picked]
     rows = []
     for item, question in questions.iterrows():
-        counts = said.loc[said["item"] == item, "text"].value_counts()
+        counts = answers.loc[answers["item"] == item, "text"].value_counts()
         chosen = [f"{text} ×{n}" for text, n in counts.items()]
         row = {
             "training text": lesson[item],
