@@ -16,7 +16,6 @@ import scipy.stats
 from helpers import UserError
 from helpers.exchange import record
 from helpers.exchange.verification import shared_runs
-from helpers.io.files import read_parquet_table
 from helpers.stats.resampling import (
     CONFIDENCE_LEVEL,
     Statistic,
@@ -275,7 +274,7 @@ def _facts_of_studies(place: str | Path) -> dict[str, StudyFacts]:
     facts_by_study = {}
     for name, run in shared.record["runs"].items():
         settings = run["parameters"]
-        answers = read_parquet_table(shared.files[run["answers"]["file"]], "it")
+        answers = shared.answers(name)
         facts = record.facts_from_answers(name, settings, answers)
         half = member(STUDIES[name], "halves")(answers)
         half_facts = None
