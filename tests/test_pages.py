@@ -171,7 +171,11 @@ def test_make_knows_target_and_variables(command):
 @pytest.mark.parametrize("command", PYTHON)
 def test_the_commands_of_python_take_these_words(command):
     module, *words = shlex.split(command)[2:]
-    args = {"helpers": cli, "book.tools": commands}[module].parser().parse_args(words)
+    parsers = {
+        "helpers": cli.argument_parser,
+        "book.tools": commands.command_line_parser,
+    }
+    args = parsers[module]().parse_args(words)
     if args.command == "measure":
         allowed = set().union(
             *(measuring.default_run_settings(study) for study in args.studies)

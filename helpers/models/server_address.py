@@ -87,7 +87,7 @@ def parse_server_address(name: object) -> ServerAddress:
     """Return the parts of a server's address.
 
     >>> parse_server_address("http://localhost:8000/v1/#org/model")
-    Address(url='http://localhost:8000', model='org/model')
+    ServerAddress(url='http://localhost:8000', model='org/model')
     """
     url, _, model = str(name).partition("#")
     try:

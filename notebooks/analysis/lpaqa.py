@@ -34,9 +34,8 @@ def read_lpaqa_prompts(
             relation = file.stem
             if relations is not None and relation not in relations:
                 continue
-            for template, weight in _templates_and_weights(file):
-                usable = ends_with_object(template)
-                rows.append((relation, source, kind, template, weight, usable))
+            for prompt in _prompts_of_file(file):
+                rows.append((relation, source, kind, *prompt))
     if not rows:
         raise UserError(
             f"{path} holds no prompts of LPAQA: give the folder with mine, paraphrase "
@@ -77,15 +76,18 @@ def best_templates_and_skipped_count(
     return best.reset_index(drop=True), int((~of_paper["usable"]).sum())
 
 
-def _templates_and_weights(file: Path) -> list[tuple[str, float]]:
-    """Return the templates of a file; those of people have no weight."""
+def _prompts_of_file(file: Path) -> list[tuple[str, float, bool]]:
+    """Return template, weight and usability of each prompt; people's have no weight."""
     rows = []
     with files.reraise_as_malformed_file(file):
         if file.suffix == ".txt":
             for line in files.read_lines(file):
                 if line.strip():
-                    rows.append((line.strip(), float("nan")))
+                    template = line.strip()
+                    rows.append((template, float("nan"), ends_with_object(template)))
         else:
             for value in files.read_json_lines(file):
-                rows.append((value["template"], float(value["weight"])))
+                template = value["template"]
+                weight = float(value["weight"])
+                rows.append((template, weight, ends_with_object(template)))
     return rows

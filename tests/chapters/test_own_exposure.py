@@ -11,6 +11,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from helpers import UserError, datasets, models, runs
+from helpers.exchange import cooccurrence
 from helpers.runs.panel import panel_answers
 from helpers.studies import STUDIES
 from notebooks.analysis import calibration, exposure_levels
@@ -39,7 +40,8 @@ def facts(tmp_path_factory):
     path = tmp_path_factory.mktemp("corpus") / "text.jsonl.gz"
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps({"text": document.text}) + "\n" for document in text)
-    counts = datasets.cooccurrences(facts, datasets.documents(path.parent))
+    corpus = cooccurrence.read_corpus_documents(path.parent)
+    counts = cooccurrence.cooccurrence_counts(facts, corpus)
     equal = counts.to_numpy() == told["exposures"].to_numpy()
     assert equal.mean() > 0.95
     assert (counts.to_numpy() >= told["exposures"].to_numpy()).all()

@@ -369,7 +369,8 @@ def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(
     environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
     check = (
-        "from book.tools import publish; publish.check_models(['owner/tiny@v1'], {})"
+        "from book.tools import book_making;"
+        "book_making.check_models(['owner/tiny@v1'], {})"
     )
     book = [
         "-m",

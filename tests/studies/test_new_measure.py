@@ -186,7 +186,7 @@ def test_a_plan_counts_the_facts_that_it_needs(monkeypatch, folder):
 
 def test_tasks_for_other_tools_say_that_they_leave_it_out():
     for name in plugins.TASK_SETTINGS:
-        assert plugins.left_out(name) == [NEW]
+        assert plugins.measures_left_out(name) == [NEW]
         older = STUDIES[name].MEASURES[:-1]
         assert plugins.measures(name) == {m.name: m.higher for m in older}
 
