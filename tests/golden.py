@@ -21,7 +21,9 @@ def file_values(path: Path) -> pd.Series:
         table = pd.read_parquet(path)
     else:
         table = pd.DataFrame(json.loads(path.read_text(encoding="utf-8")))
-    cells = table.astype(object).reset_index(drop=True).rename_axis("line").reset_index()
+    cells = (
+        table.astype(object).reset_index(drop=True).rename_axis("line").reset_index()
+    )
     return cells.melt("line", var_name="column").set_index(["column", "line"])["value"]
 
 
