@@ -28,6 +28,7 @@ def variance_components(
     >>> {name: round(float(value), 3) for name, value in variances.items()}  # m agree
     {'fm': 0.0, 'm': 0.0, 'f': 0.5, 'r': 0.0}
     """
+    values = np.asarray(values, dtype=np.float64)  # verdicts may come as 32-bit numbers
     lengths = dict(zip(DESIGN_AXES, values.shape[-4:], strict=True))
     smallest_first = sorted(effects, key=len)
     values_a_cell: dict[str, int] = {}  # how many a cell of the effect averages
