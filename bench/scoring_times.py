@@ -445,7 +445,8 @@ def main(arguments: list[str] | None = None) -> None:
     with reproducible_sums(settings.threads):
         result = benchmark_results(settings)
     settings.out.parent.mkdir(parents=True, exist_ok=True)
-    settings.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+    settings.out.write_text(text, encoding="utf-8")
     for workload_result in (result, *result["more"]):
         print(methods_table(workload_result))
 

@@ -18,8 +18,8 @@ class UserError(ValueError):
     """Something the user gave cannot be used; the message names it and the remedy."""
 
 
-def first_line_of_error(error: BaseException) -> str:
-    """Return the first line of an error, short enough to stand inside a sentence."""
+def first_line_of_error(error: BaseException | str) -> str:
+    """Return the first line of an error or a text, short enough for a sentence."""
     lines = str(error).strip().splitlines()
     first = lines[0] if lines else type(error).__name__
     return first.rstrip(".")[:200]

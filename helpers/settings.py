@@ -104,7 +104,7 @@ def value_from_text(name: str, text: str, default: Any) -> Any:
     try:
         if kind is bool:
             return YES_NO[text.lower()]
-        return kind(network.check_for_secrets(text))
+        return kind(network.text_without_secrets(text))
     except UserError:
         raise
     except (KeyError, ValueError) as error:

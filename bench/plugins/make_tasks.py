@@ -82,13 +82,13 @@ def _check_settings(name: str, parameters: dict[str, Any]) -> None:
 
 def _write_documents(path: Path, documents: Iterator[dict[str, Any]]) -> Path:
     lines = [json.dumps(document, ensure_ascii=False) for document in documents]
-    path.write_text("".join(f"{line}\n" for line in lines))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
 
 
 def _write_measures(path: Path) -> Path:
     computed = {name: measures(name) for name in TASK_SETTINGS}
-    path.write_text(json.dumps(computed))
+    path.write_text(json.dumps(computed), encoding="utf-8")
     return path
 
 

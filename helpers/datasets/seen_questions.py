@@ -172,7 +172,7 @@ def _question_records(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
 
 def find_question_files(source: str | Path) -> tuple[str, list[Path]]:
     """Return the name of a source and its files, fetched where they are elsewhere."""
-    text = network.check_for_secrets(str(source))
+    text = network.text_without_secrets(str(source))
     if text in PUBLISHED_SOURCES:
         folder = fetch_dataset(text)
         return text, [folder / file for file in SOURCES[text].files]

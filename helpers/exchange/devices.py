@@ -123,8 +123,7 @@ def _software_description() -> str:
     driver = "no NVIDIA driver"
     if NVIDIA_DRIVER_FILE.is_file():
         text = NVIDIA_DRIVER_FILE.read_text()
-        # A text is as good as an error, whose text is taken.
-        driver = first_line_of_error(text)  # type: ignore[arg-type]
+        driver = first_line_of_error(text)
     built = "no CUDA"
     if torch.version.hip:
         built = f"ROCm {torch.version.hip}"
@@ -183,7 +182,7 @@ def _model_config(name: str) -> "PretrainedConfig":
     if (folder / adapters.ADAPTER_CONFIG_FILE).is_file() and not has_config:
         base = adapters.base_model_name(folder, name)
         folder = checkpoints.configuration_folder(base)
-    config = loading._config(folder, name, code=False)
+    config = loading.read_config(folder, name, code=False)
     text_config = config.get_text_config(decoder=True)
     if (getattr(text_config, "num_hidden_layers", 0) or 0) > MOST_LAYERS:
         raise UserError(
@@ -194,7 +193,7 @@ def _model_config(name: str) -> "PretrainedConfig":
 
 def _model_without_weights(config: "PretrainedConfig", name: str) -> "PreTrainedModel":
     """Return a model whose parameters have shapes, but take no memory."""
-    _, model_class = loading._kind(config, name)
+    _, model_class = loading.model_kind_and_class(config, name)
     build = getattr(model_class, "from_config", None) or model_class._from_config
     nothing = f"No model can be made of the config of {name}"
     with reraise_as_user_error(nothing, "fetch it anew"), torch.device("meta"):

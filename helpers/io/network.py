@@ -90,7 +90,7 @@ def _is_transient(error: BaseException) -> bool:
     return retry_after_seconds(_response(error)) <= LONGEST_WAIT
 
 
-def check_for_secrets(text: str) -> str:
+def text_without_secrets(text: str) -> str:
     """Return a text; refuse an address with a secret in it, which runs would keep."""
     if SECRET_ADDRESS_PATTERN.match(text):
         raise UserError(

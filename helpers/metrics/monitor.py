@@ -35,12 +35,12 @@ EQUAL_WEIGHTS = (1 / 3, 1 / 3, 1 / 3)
 FEWEST_COUNTED_FACTS = 10  # from so many there is nothing to caution of
 
 
-def mean_probability_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
+def mean_distance_from_primary(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
     """Average |p+ - p| over tokens and prompts, in [0, 1]; lower is better.
 
     PFD if the prompts are frames (equation 1), IRD if they are wrong contexts (2).
 
-    >>> round(mean_probability_distance([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
+    >>> round(mean_distance_from_primary([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
     0.25
     """
     primary = np.asarray(primary, dtype=float)
@@ -255,12 +255,12 @@ def _fact_row(item: str, anchors: list[_Anchor]) -> _FactRow:
     if not row.aligned:
         return row
     row = row._replace(
-        pfd=mean_probability_distance(primary, frames),
-        ird=mean_probability_distance(primary, wrong),
+        pfd=mean_distance_from_primary(primary, frames),
+        ird=mean_distance_from_primary(primary, wrong),
     )
     if control and _are_aligned([*of_paper, *control]):
         unrelated = _probabilities(control, "unrelated")
-        control_ird = mean_probability_distance(primary, unrelated)
+        control_ird = mean_distance_from_primary(primary, unrelated)
         row = row._replace(control_ird=control_ird)
     return row
 

@@ -121,6 +121,8 @@ def find_checkpoint(name: str | Path, *, code: bool = False) -> Checkpoint:
 def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
     """Return the folder of a model's configuration and tokenizer, not all weights."""
     text = str(name)
+    if not text.strip():
+        raise UserError(f"The model's name is empty; give {_choices()}.")
     source = repository_and_revision(name)
     if text in bundled_models():
         return BUNDLED_MODELS_FOLDER / text

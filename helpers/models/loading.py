@@ -95,8 +95,8 @@ def load(
         folder = checkpoint.base
         if not checkpoints.has_tokenizer(checkpoint.folder):
             tokenizer_folder = checkpoint.base
-    config = _config(folder, name, trust_remote_code)
-    kind, auto = _kind(config, name)
+    config = read_config(folder, name, trust_remote_code)
+    kind, auto = model_kind_and_class(config, name)
     tokenizer = _tokenizer(tokenizer_folder, name, trust_remote_code)
     if chat and not tokenizer.chat_template:
         raise UserError(
@@ -159,7 +159,8 @@ def _weights_sha(checkpoint: Checkpoint) -> str:
     return user_cache.checksum_of_files(checkpoint.weights)
 
 
-def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
+def read_config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
+    """Return the configuration of a checkpoint, or say why it is none."""
     from transformers import AutoConfig
 
     unknown = f"The architecture of {name} is not known to the installed transformers"
@@ -183,7 +184,7 @@ def _code_refused(name: str | Path) -> Iterator[None]:
         ) from error
 
 
-def _kind(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
+def model_kind_and_class(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
     """Return what a model is, and the class of transformers that loads it."""
     import transformers
 

@@ -64,7 +64,7 @@ def question_as_shot(question: str, options: Sequence[str]) -> str:
     return shot_text(question)
 
 
-def question_after_q(question: str, options: Sequence[str]) -> str:
+def question_in_qa_format(question: str, options: Sequence[str]) -> str:
     """Return a question between "Q:" and "A:"."""
     return f"Q: {question}\nA:"
 
@@ -94,7 +94,7 @@ QUESTION_STYLES = {
     "shot": QuestionStyle(question_as_shot),
     "options": QuestionStyle(question_above_options),
     "text": QuestionStyle(question_alone, between="\n\n"),
-    "question": QuestionStyle(question_after_q, between="\n\n"),
+    "question": QuestionStyle(question_in_qa_format, between="\n\n"),
     "claim": QuestionStyle(claim_to_label, between="\n\n"),
     "letters": QuestionStyle(
         question_with_lettered_options, between="\n\n", letters=True

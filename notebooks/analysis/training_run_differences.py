@@ -19,6 +19,7 @@ from notebooks.analysis.comparison import (
 )
 from notebooks.kit import appendix
 from notebooks.kit.plots import result_tables
+from notebooks.kit.trained_answers import PROMPT_COLUMNS
 
 # Effects of a verdict's causes: their names
 VARIANCE_PARTS = {
@@ -37,7 +38,6 @@ VARIANCE_PARTS_BY_PROMPT = VARIANCE_PARTS | {
     "fmp": "fact by model by prompt",
     "fmsp": "the rest",
 }
-PROMPT_COLUMN_START = "prompt "  # of the columns of `trained_answers.training_runs`
 METHOD_BY_PROMPT = "multiplicity, by prompt"
 FACT_LEAD_LABEL = "fact and relation, less fact by training run"
 
@@ -190,7 +190,7 @@ def shares_of_variance(
         )
         shares = _shares_by_part(verdicts, VARIANCE_PARTS, **draw)
         parts.append(shares.assign(method=study.TITLE))
-    prompts = [name for name in trained.columns if name.startswith(PROMPT_COLUMN_START)]
+    prompts = [name for name in PROMPT_COLUMNS if name in trained]
     if prompts:
         asked = trained.dropna(subset=prompts, how="all")
         verdicts = _verdicts_by_training_run(asked, prompts)

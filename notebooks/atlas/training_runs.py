@@ -20,12 +20,14 @@ from helpers.metrics import choices
 from helpers.models import LanguageModel
 from helpers.studies import STUDIES, settings_for_function
 from notebooks.atlas.exit_status import exit_status_of_work
-from notebooks.kit.trained_answers import FILE, training_runs
+from notebooks.kit.trained_answers import (
+    PROMPT_COLUMNS,
+    TRAINING_RUNS_FILE,
+    load_training_runs,
+)
 
 KEY_COLUMNS = ["model", "start", "weights", "study", "item", "relation", "stratum"]
 SETTINGS_OF_ALL_RUNS = {"separator": "space"}  # or each run would choose its own
-# Begins the columns that say under which prompt a choice was right
-PROMPT_COLUMN_START = "prompt "
 
 
 def measure_trained_models(
@@ -38,11 +40,13 @@ def measure_trained_models(
     return pd.concat(tables, ignore_index=True)
 
 
-def runs_with_new_answers(found: pd.DataFrame, path: Path = FILE) -> pd.DataFrame:
+def runs_with_new_answers(
+    found: pd.DataFrame, path: Path = TRAINING_RUNS_FILE
+) -> pd.DataFrame:
     """Return what is kept with new answers, which take the place of the same runs'."""
     if not path.is_file():
         return found
-    kept = training_runs(path)
+    kept = load_training_runs(path)
     run_columns = ["model", "start"]
     kept_runs = pd.MultiIndex.from_frame(kept[run_columns])
     new_runs = pd.MultiIndex.from_frame(found[run_columns])
@@ -90,8 +94,7 @@ def _figures_of_study(
     if "variation" not in answers:
         return table
     right = choices.chosen_options(answers).pivot_table("right", "item", "variation")
-    numbers = range(right.shape[1])
-    right.columns = [f"{PROMPT_COLUMN_START}{number}" for number in numbers]
+    right = right.set_axis(PROMPT_COLUMNS, axis="columns")
     return table.join(right.astype(np.float32), on="item")
 
 
@@ -101,7 +104,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "folders", nargs="+", type=Path, help="folders of trained models"
     )
-    parser.add_argument("--out", type=Path, default=FILE)
+    parser.add_argument("--out", type=Path, default=TRAINING_RUNS_FILE)
     options = parser.parse_args(arguments)
     return exit_status_of_work(partial(_measure_and_keep, options.folders, options.out))
 

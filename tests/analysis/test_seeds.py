@@ -86,7 +86,7 @@ def test_the_bundled_run_of_atlas_s_is_the_best_of_its_three(monkeypatch):
     """The front page, the tour and the chapter say so."""
     monkeypatch.setattr(training_run_differences, "STUDIES", STUDIES)
     figures, _ = training_run_differences.estimates_and_run_differences(
-        trained_answers.training_runs(), n_resamples=2
+        trained_answers.load_training_runs(), n_resamples=2
     )
     assert training_run_differences.ranks_of_training_runs(figures).loc[
         ("atlas-s", "run 1")

@@ -227,7 +227,7 @@ def test_anchors_of_gives_probabilities():
 
 def test_shapes_that_do_not_compare_are_refused():
     with pytest.raises(ValueError, match="do not compare"):
-        monitor.mean_probability_distance([0.1, 0.2], [[0.1]])
+        monitor.mean_distance_from_primary([0.1, 0.2], [[0.1]])
 
 
 def test_known_facts_by_either_rule():

@@ -326,3 +326,11 @@ def test_a_model_that_is_not_there_is_one_sentence(monkeypatch, name, message):
 def test_names_of_models_need_no_torch(root):
     code = "import sys, helpers.models; assert not {'torch', 'transformers'} & {*sys.modules}"
     run_python("-c", code, cwd=root)
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_name_without_letters_is_no_folder(name, tmp_path, monkeypatch):
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="name is empty; give a bundled"):
+        models.load(name)

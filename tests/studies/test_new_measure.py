@@ -104,7 +104,7 @@ def test_the_chapter_on_comparison_has_it_on_its_boards(folder):
 @pytest.mark.parametrize("name", NAMES)
 def test_training_runs_of_before_leave_it_out_and_say_so(monkeypatch, name):
     monkeypatch.setattr(training_run_differences, "STUDIES", {name: STUDIES[name]})
-    trained = trained_answers.training_runs()
+    trained = trained_answers.load_training_runs()
     trained = trained[trained["relation"].isin(["P17", "P36"])]
     figures, gaps = training_run_differences.estimates_and_run_differences(
         trained, n_resamples=2
@@ -120,7 +120,9 @@ def test_training_runs_of_before_leave_it_out_and_say_so(monkeypatch, name):
 def test_without_a_newer_measure_nothing_is_said(monkeypatch):
     monkeypatch.undo()
     assert (
-        training_run_differences.note_on_newer_measures(trained_answers.training_runs())
+        training_run_differences.note_on_newer_measures(
+            trained_answers.load_training_runs()
+        )
         == ""
     )
 

@@ -122,6 +122,13 @@ def echo_request(
     return body, read
 
 
+# What asks for a whole text, by a server's way.
+WHOLE_TEXT_REQUESTS = {
+    "prompt_logprobs": prompt_logprobs_request,
+    "echo": echo_request,
+}
+
+
 def greedy_request(
     settings: RequestSettings,
     ids: Ids,

@@ -166,10 +166,8 @@ def _scores(
     ask: AskServer, settings: dict[str, Any], way: str, ids: Ids, last: int
 ) -> list[float]:
     """Return log-probabilities of a text's last tokens; by whole texts, of all."""
-    if way == "prompt_logprobs":
-        return ask(completions.prompt_logprobs_request(settings, ids))[1:]
-    if way == "echo":
-        return ask(completions.echo_request(settings, ids))[1:]
+    if way in completions.WHOLE_TEXT_REQUESTS:
+        return ask(completions.WHOLE_TEXT_REQUESTS[way](settings, ids))[1:]
     values = []
     for at in range(len(ids) - last, len(ids)):
         # Tokens that hardly follow are named too: a list of the most probable would

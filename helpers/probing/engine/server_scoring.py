@@ -25,11 +25,6 @@ REQUEST_PRICE = 24
 # Tokens at a text's end that a prefix cache does not hold, for it keeps whole blocks
 # only.
 CACHE_BLOCK_LENGTH = 16
-# What asks for a whole text, by a server's way.
-WHOLE_TEXT_REQUESTS = {
-    "prompt_logprobs": completions.prompt_logprobs_request,
-    "echo": completions.echo_request,
-}
 Ids = tuple[int, ...]
 Scores = dict[Row, tuple[float, ...]]
 T = TypeVar("T")
@@ -125,7 +120,7 @@ def scoring_jobs(
 
 def _scores_of_whole(server: Server, way: str, row: Row, session: Session) -> Scores:
     """Ask for all of a row's tokens at once."""
-    request = WHOLE_TEXT_REQUESTS[way](server.settings, row.ids)
+    request = completions.WHOLE_TEXT_REQUESTS[way](server.settings, row.ids)
     logprobs = session.ask(completions.COMPLETIONS_PATH, *request)
     return {row: tuple(logprobs[row.start :])}
 

@@ -88,7 +88,7 @@ def test_another_start_is_kept_beside_the_first(tmp_path, found, facts):
 
 
 def test_what_is_kept_is_whole():
-    kept = trained_answers.training_runs()
+    kept = trained_answers.load_training_runs()
     runs = kept.groupby(["model", "start"], sort=False)
     assert set(runs.groups) == {
         (m, s) for m in ("atlas-xs", "atlas-s") for s in range(3)
