@@ -165,7 +165,7 @@ def test_make_knows_target_and_variables(command):
         name, _, value = word.partition("=")
         assert re.search(rf"^{name} \?=", makefile, flags=re.MULTILINE), name
         if name == "SET" and "book" in command:
-            book_making.settings_from_words([], shlex.split(value))
+            book_making.settings_of_named_chapters([], shlex.split(value))
 
 
 @pytest.mark.parametrize("command", PYTHON)

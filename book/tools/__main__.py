@@ -41,7 +41,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def run_chapter(args: argparse.Namespace) -> None:
+def run_chapter_command(args: argparse.Namespace) -> None:
     """Execute one chapter."""
     from book.tools import chapters, parameters
 
@@ -57,7 +57,7 @@ def measure_model(args: argparse.Namespace) -> None:
     from helpers.studies import STUDIES
 
     names = args.chapters or list(STUDIES)
-    settings = book_making.settings_from_words(names, args.set) | args.settings
+    settings = book_making.settings_of_named_chapters(names, args.set) | args.settings
     chapters.measure(args.model, names, settings, args.runs)
 
 
@@ -77,11 +77,11 @@ def measure_noise_floor(args: argparse.Namespace) -> None:
             print(folder, file=sys.stderr)
 
 
-def make_book(args: argparse.Namespace) -> None:
+def run_book_command(args: argparse.Namespace) -> None:
     """Make the book of a model, repeating only what changed."""
     from book.tools import book_making, jobs, render
 
-    settings = book_making.settings_from_words(args.chapters, args.set)
+    settings = book_making.settings_of_named_chapters(args.chapters, args.set)
     book_making.check_models([args.model, *args.models], settings)
     settings = book_making.settings_with_model_defaults(args.model, settings)
     chapters, reasons = book_making.runnable_chapters_and_reasons(
@@ -146,10 +146,10 @@ def check_external_links(args: argparse.Namespace) -> int:
 
 
 COMMANDS: cli.Commands = {
-    "run": (run_chapter, "chapter --model --runs --set --settings --templates"),
+    "run": (run_chapter_command, "chapter --model --runs --set --settings --templates"),
     "others": (measure_model, "chapters --model --runs --set --settings"),
     "noise": (measure_noise_floor, "--model --runs --facts"),
-    "book": (make_book, "chapters --model --models --runs --set --cores"),
+    "book": (run_book_command, "chapters --model --models --runs --set --cores"),
     "sweep": (run_sweep, "chapters --models --runs --set --cores --profile --dry-run"),
     "course": (make_course, "--folder --seed --templates"),
     "pdf": (print_book_as_pdf, ""),

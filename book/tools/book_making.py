@@ -13,7 +13,7 @@ from helpers.models.server import session
 from helpers.runs import PROJECT_FOLDER, SYNTHESIS, store
 
 
-def settings_from_words(
+def settings_of_named_chapters(
     chapters: Sequence[str], words: Iterable[str]
 ) -> dict[str, Any]:
     """Return the settings that words give chapters (all by default), each typed.

@@ -62,8 +62,8 @@ def run_chapter(
     with run_logs.open_run_log(folder) as log:
         with _failure_kept(folder, template), _notebook_logged(log, template, folder):
             papermill.execute_notebook(
-                template,
-                folder / UNFINISHED_NOTEBOOK,
+                _path_for_papermill(template),
+                _path_for_papermill(folder / UNFINISHED_NOTEBOOK),
                 injected,
                 kernel_name="python3",
                 cwd=PROJECT_FOLDER,
@@ -82,6 +82,11 @@ def run_chapter(
         jobs.write_job_fingerprint(folder, fingerprint)
         (folder / UNFINISHED_NOTEBOOK).replace(folder / "notebook.ipynb")
     return folder
+
+
+def _path_for_papermill(path: Path) -> str:
+    """Return a path whose braces papermill does not fill with parameters."""
+    return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def measure(

@@ -27,7 +27,7 @@ def plan_sweep_jobs(
         for name in render.chapter_names():
             if jobs.chapter_kind(name) != "single":
                 names.append(name)
-    settings = book_making.settings_from_words(names, words)
+    settings = book_making.settings_of_named_chapters(names, words)
     names_by_slug = {checkpoints.model_slug(name): name for name in models}
     unique = tuple(names_by_slug.values())
     return jobs.plan_jobs(

@@ -29,7 +29,7 @@ def test_a_model_from_a_package_begins_with_sizes_that_the_user_may_set(capsys):
     settings = book_making.settings_with_model_defaults("smollm2", {"n_facts": 9})
     assert settings.pop("n_facts") == 9
     words = capsys.readouterr().err.rstrip(".\n").split(": ")[1].split()
-    assert book_making.settings_from_words([], words) == settings
+    assert book_making.settings_of_named_chapters([], words) == settings
     assert book_making.settings_with_model_defaults("atlas-m", {"n_facts": 9}) == {
         "n_facts": 9
     }

@@ -130,14 +130,14 @@ def test_what_runs_nothing_or_saves_nothing_is_refused(run, monkeypatch, tmp_pat
     monkeypatch.setattr(
         chapters.papermill,
         "execute_notebook",
-        lambda template, output, settings, **others: output.touch(),
+        lambda template, output, settings, **others: Path(output).touch(),
     )
     with pytest.raises(UserError, match=r"ended without answers\.parquet"):
         run()
 
 
 def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
-    folder = tmp_path / "runs"
+    folder = tmp_path / "runs {seed} {none}"  # which papermill would fill in
     table = pd.DataFrame({"n": [0]})
     for name in ("some/model", "other/model"):
         begun = runs.start(
