@@ -4,6 +4,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm, rankdata
 
+from helpers.stats.within_groups import ranks_within_groups, sums_by_group
+
 
 def area_under_roc_curve(values: np.ndarray) -> np.ndarray:
     r"""Compute the area under the ROC curve, in [0, 1]; higher is better.
@@ -29,8 +31,66 @@ def area_under_roc_curve(values: np.ndarray) -> np.ndarray:
     n_pairs = n_positive * (label <= 0).sum(axis=-1)
     rank_sum = (rankdata(score, axis=-1) * positive).sum(axis=-1)
     pairs_in_order = rank_sum - n_positive * (n_positive + 1) / 2
+    return _share(pairs_in_order, n_pairs)
+
+
+def area_within_relations(values: np.ndarray) -> np.ndarray:
+    r"""Compute the area under the ROC curve over pairs of the same relation.
+
+    The chance that a positive outscores a negative of its own relation, each pair
+    counted once, in [0, 1]; higher is better. What makes one relation score higher than
+    another does not count, as it does in :func:`area_under_roc_curve`:
+
+    .. math:: \frac{\sum_r \#\{(i, j) \in r : x_i > x_j\} + \tfrac12
+       \#\{x_i = x_j\}}{\sum_r n_{r+} \, n_{r-}}
+
+    `values` have the shape (..., n, 3): score, label (1, 0; not a number: the row
+    counts nowhere) and the relation as a whole number from 0. Not a number where no
+    relation has both.
+
+    In both relations the positive wins, but the second one scores low:
+
+    >>> rows = np.array([[9.0, 1, 0], [8.0, 0, 0], [2.0, 1, 1], [1.0, 0, 1]])
+    >>> float(area_within_relations(rows)), float(area_under_roc_curve(rows[:, :2]))
+    (1.0, 0.75)
+    """
+    in_order, n_pairs = _pairs_by_relation(values)
+    return _share(in_order.sum(axis=-1), n_pairs.sum(axis=-1))
+
+
+def mean_area_of_relations(values: np.ndarray) -> np.ndarray:
+    """Average the areas of relations that have both labels, each weighted alike.
+
+    `values` are as for :func:`area_within_relations`, which weights a relation by its
+    pairs.
+    """
+    in_order, n_pairs = _pairs_by_relation(values)
+    areas = _share(in_order, n_pairs)
+    n_relations = (n_pairs > 0).sum(axis=-1)
+    return _share(np.nansum(areas, axis=-1), n_relations)
+
+
+def _pairs_by_relation(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return by relation the pairs in order, a tie one half, and all pairs."""
+    values = np.asarray(values, dtype=float)
+    score = values[..., 0]
+    label = values[..., 1]
+    relation = values[..., 2].astype(int)
+    unlabelled = np.isnan(label)
+    if unlabelled.any():  # ranked behind all others, where they change no rank
+        score = np.where(unlabelled, np.inf, rankdata(score, axis=-1))
+    positive = (label > 0).astype(float)
+    n_positive = sums_by_group(positive, relation)
+    n_negative = sums_by_group((label <= 0).astype(float), relation)
+    ranks = ranks_within_groups(score, relation)
+    rank_sum = sums_by_group(ranks * positive, relation)
+    return rank_sum - n_positive * (n_positive + 1) / 2, n_positive * n_negative
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Divide; not a number where the whole is none."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(n_pairs > 0, pairs_in_order / n_pairs, np.nan)
+        return np.where(whole > 0, part / whole, np.nan)
 
 
 def newcombe_bounds_of_area(
@@ -96,3 +156,21 @@ def newcombe_bounds_of_area(
 
 # An attribute of the function, which helpers.stats.bootstrap looks for.
 area_under_roc_curve.bounds = newcombe_bounds_of_area  # type: ignore[attr-defined]
+
+
+def newcombe_bounds_of_area_within_relations(
+    areas: np.ndarray, draws: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds as `newcombe_bounds_of_area` does; the last column is the relation.
+
+    That only pairs of one relation count shows in the resamples, which widen them.
+    """
+    return newcombe_bounds_of_area(areas, draws, values[..., :-1])
+
+
+area_within_relations.bounds = (  # type: ignore[attr-defined]
+    newcombe_bounds_of_area_within_relations
+)
+mean_area_of_relations.bounds = (  # type: ignore[attr-defined]
+    newcombe_bounds_of_area_within_relations
+)

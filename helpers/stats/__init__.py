@@ -19,7 +19,11 @@ from helpers.stats.group_intervals import (
     group_averages,
     intervals_by_group,
 )
-from helpers.stats.paired import holm_adjusted_p_values, paired_difference
+from helpers.stats.paired import (
+    holm_adjusted_p_values,
+    paired_difference,
+    simultaneous_level,
+)
 from helpers.stats.ranks import (
     GroupInterval,
     RankTest,
@@ -37,6 +41,7 @@ from helpers.stats.resampling import (
     wilson_interval,
 )
 from helpers.stats.results import Correlation, Difference, Interval, interval_caption
+from helpers.stats.within_groups import rank_correlation_within_groups
 
 # Raised where the same facts and seed give other bounds.
 INTERVALS_VERSION = "4"
@@ -68,6 +73,8 @@ __all__ = [
     "partial_spearman_correlation",
     "pearson_correlation",
     "rank_correlation_test",
+    "rank_correlation_within_groups",
+    "simultaneous_level",
     "spearman_correlation",
     "wilson_interval",
 ]

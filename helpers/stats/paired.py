@@ -107,6 +107,17 @@ def _newcombe_interval(first: np.ndarray, second: np.ndarray) -> tuple[float, fl
     return float(low), float(high)
 
 
+def simultaneous_level(n_intervals: int) -> float:
+    """Return the level of each of several intervals that hold at once in 95 of 100.
+
+    Bonferroni's: one minus 0.05 over their number.
+
+    >>> [simultaneous_level(n) for n in (0, 1, 4)]
+    [0.95, 0.95, 0.9875]
+    """
+    return 1 - (1 - CONFIDENCE_LEVEL) / max(1, n_intervals)
+
+
 def holm_adjusted_p_values(p: npt.ArrayLike) -> np.ndarray:
     """Adjust p-values for their number after Holm (1979); not a number counts nowhere.
 

@@ -145,8 +145,10 @@ def bootstrap(
     return Interval(estimate, low, high, len(table))
 
 
-def expanded_confidence_level(n: int, strata: npt.ArrayLike | None = None) -> float:
-    """Return the level at which percentiles cover as often as `CONFIDENCE_LEVEL` says.
+def expanded_confidence_level(
+    n: int, strata: npt.ArrayLike | None = None, level: float = CONFIDENCE_LEVEL
+) -> float:
+    """Return the level at which percentiles cover as often as `level` says.
 
     2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom, for n
     facts in k strata, small ones pooled (Hesterberg 2015, The American Statistician 69
@@ -162,8 +164,8 @@ def expanded_confidence_level(n: int, strata: npt.ArrayLike | None = None) -> fl
         n_strata = len(np.unique(pooled_strata(strata)))
     freedom = n - n_strata
     if freedom < 1:
-        return CONFIDENCE_LEVEL
-    t = scipy.stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom)
+        return level
+    t = scipy.stats.t.ppf((1 + level) / 2, freedom)
     reach = t * np.sqrt(n / freedom)
     return float(2 * scipy.stats.norm.cdf(reach) - 1)
 
@@ -192,9 +194,11 @@ def interval_bounds(
     n: int,
     strata: npt.ArrayLike | None = None,
     centre: npt.ArrayLike | None = None,
+    level: float = CONFIDENCE_LEVEL,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of an interval: the one rule for all that is resampled.
 
+    `level` is that of confidence; see `simultaneous_level` for several at once.
     Draws that are not a number are left out; where all are alike but for rounding,
     nothing tells how far the estimate may be off, and there are no bounds.
 
@@ -202,10 +206,10 @@ def interval_bounds(
     >>> round(float(low)), round(float(high))
     (16, 984)
     """
-    level = expanded_confidence_level(n, strata)
+    percentiles = expanded_confidence_level(n, strata, level)
     undefined = np.isnan(draws).all(axis=0) | (n < 2)
     filled = np.where(undefined, 0.0, draws)
-    shares = [0, (1 - level) / 2, (1 + level) / 2, 1]
+    shares = [0, (1 - percentiles) / 2, (1 + percentiles) / 2, 1]
     least, low, high, most = np.nanquantile(filled, shares, axis=0)
     undefined |= (low == high) & (n < FEWEST_FACTS_TO_DECIDE)
     size = np.maximum(np.abs(least), np.abs(most))

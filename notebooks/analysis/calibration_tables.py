@@ -27,9 +27,9 @@ from notebooks.analysis.exposure_response import verdicts_on_false_statements
 from notebooks.analysis.method_comparison import (
     ESTIMATE_COLUMNS,
     GAP_COLUMNS,
+    LEAD_COLUMNS,
     TOKEN_QUESTION,
     QuestionComparisons,
-    lead_over_best_rival,
     leading_and_other_methods,
     mean_estimate_of_method,
 )
@@ -37,10 +37,6 @@ from notebooks.kit.plots import result_tables, shared_figures
 
 MESSAGE_TOO_FEW_FACTS = "Too few facts of the panel were asked by all methods."
 METHODS_AND_ASKED_ONCE = [*METHOD_TITLES.values(), ASKED_ONCE]
-COMPARED_PARTS = (  # of a method, compared
-    ("MONITOR: anchor", "MONITOR: deviation"),
-    ("multiplicity: accuracy", "multiplicity: self-consistency"),
-)
 
 
 def best_method_by_question(
@@ -212,36 +208,39 @@ def fact_counts_by_exposure(
 def comparisons_for_appendix(
     areas: pd.DataFrame,
     alone: pd.DataFrame,
-    anatomy: pd.DataFrame,
+    part_leads: pd.DataFrame,
     asked: QuestionComparisons,
-    used: pd.DataFrame,
     levels: ExposureLevels = ATLAS_LEVELS,
 ) -> Iterator[tuple[str, list[float], float]]:
     """Yield label, statistic and null of what is compared without a sentence.
 
-    `areas` is with asking once, `alone` without, `anatomy` of the measures' parts.
+    `areas` is with asking once as leader, `alone` without it; `part_leads` are the
+    comparisons of the measures' parts, two by two.
     """
     for contrast, label in levels.labels.items():
         of_contrast = areas[areas["contrast"] == contrast]
-        lead, _ = lead_over_best_rival(of_contrast, ASKED_ONCE)
-        yield f"asking once, less the best measure: {label}", lead, 0.0
+        for method, lead in leads_over_methods(of_contrast):
+            yield f"asking once, less {method}: {label}", lead, 0.0
         area = mean_estimate_of_method(of_contrast, ASKED_ONCE)
         yield f"area of asking once: {label}", area, 0.5
     shown_or_never = levels.labels[SHOWN_OR_NEVER]
     for best, other, lead in _leads_of_best_method(alone):
         yield f"{best}, less {other}: {shown_or_never}", lead, 0.0
-    for contrast, of_contrast in anatomy.groupby("contrast", sort=False):
-        for first, second in COMPARED_PARTS:
-            pair = of_contrast[of_contrast["method"].isin([first, second])]
-            part = second.partition(": ")[2]
-            lead, _ = lead_over_best_rival(pair, first)
-            yield f"{first}, less {part}: {levels.labels[contrast]}", lead, 0.0
-    forwarded = tokens_per_fact(used)["forwarded"].groupby("method").mean()
-    if len(forwarded):
-        shortest = str(forwarded.idxmin())
-        _, bits = asked[TOKEN_QUESTION]
-        lead, _ = lead_over_best_rival(bits, shortest)
-        yield f"bits per 1,000 tokens: {shortest}, less the next", lead, 0.0
+    for contrast, of_contrast in part_leads.groupby("contrast", sort=False):
+        for first, pair in of_contrast.groupby("leader", sort=False):
+            for second, lead in leads_over_methods(pair):
+                part = second.partition(": ")[2]
+                yield f"{first}, less {part}: {levels.labels[contrast]}", lead, 0.0
+    _, bits = asked[TOKEN_QUESTION]
+    for method, lead in leads_over_methods(bits):
+        yield f"bits per 1,000 tokens: the shortest, less {method}", lead, 0.0
+
+
+def leads_over_methods(comparison: pd.DataFrame) -> Iterator[tuple[str, list[float]]]:
+    """Yield each method but the leader, and the leader's lead over it."""
+    means = comparison[comparison["model"] == "mean"].dropna(subset=["lead"])
+    for row in means.to_dict("records"):
+        yield row["method"], [row[name] for name in LEAD_COLUMNS] + [row["n"]]
 
 
 def _leads_of_best_method(

@@ -10,7 +10,7 @@ from notebooks.analysis.calibration_verdicts import ASKED_ONCE
 from notebooks.analysis.exposure_levels import ExposureLevels
 from notebooks.analysis.method_comparison import (
     EQUIVALENCE_MARGIN,
-    lead_over_best_rival,
+    lead_over_closest_rival,
     mean_estimate_of_method,
     method_name_in_sentence,
 )
@@ -86,8 +86,11 @@ def mean_estimate_in_words(
 def lead_of_asking_once(
     comparison: pd.DataFrame,
 ) -> tuple[list[float], str, dict[str, str]]:
-    """Return asking once's lead over the best measure, which that is, and the words."""
-    lead, rival = lead_over_best_rival(comparison, ASKED_ONCE)
+    """Return asking once's lead that decides, over which measure, and the words.
+
+    `comparison` has asking once as its leader.
+    """
+    lead, rival = lead_over_closest_rival(comparison)
     # In this order a bound that is not a number (there is no measure) stays such.
     most_ahead = max(lead[2], 0)
     most_behind = max(-lead[1], 0)

@@ -105,9 +105,9 @@ ATLAS_LEVELS = _levels_in_words(
     "atlas",
     groups={
         "never": NEVER_RANGE,
-        "1 to 8": (1, 8),
-        "16 to 32": (9, 32),
-        "64 or more": (33, UNLIMITED),
+        "1 to 4": (1, 4),
+        "8 to 32": (5, 63),
+        "64 or more": (64, UNLIMITED),
     },
     contrasts=[
         (SHOWN_RANGE, NEVER_RANGE),

@@ -5,6 +5,7 @@ import pandas as pd
 
 from helpers import stats
 from helpers.stats import dose_response, group_averages
+from helpers.stats.within_groups import sums_by_group
 from notebooks.analysis.exposure_levels import (
     ATLAS_LEVELS,
     SHOWN_OR_NEVER,
@@ -100,11 +101,12 @@ def shares_by_number_of_methods(
 
 
 def excess_share_known_to_all(
-    known: pd.DataFrame, **draw: int
+    known: pd.DataFrame, relation: pd.Series, **draw: int
 ) -> tuple[stats.Interval, dict[str, str]]:
     """Return the share of facts that all methods call known, less chance's, in words.
 
-    Chance's is the product of the methods' shares; both are means over models.
+    Chance's is the product of the methods' shares among the facts of a relation, since
+    all methods call more facts of an easy relation known; both are means over models.
     """
     if known.empty:
         return stats.Interval(*NO_ESTIMATE, 0), {"all": "", "chance": ""}
@@ -112,20 +114,29 @@ def excess_share_known_to_all(
     ends_of_models = np.cumsum(sizes)[:-1]
 
     def shares(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        relations = values[..., -1]
+        sizes_of_relations = sums_by_group(np.ones(relations.shape), relations)
+        n = relations.shape[-1]
         of_all = []
         by_chance = []
-        for verdicts in np.split(values, ends_of_models, axis=-1):
+        for verdicts in np.split(values[..., :-1], ends_of_models, axis=-1):
             of_all.append(verdicts.all(axis=-1).mean(axis=-1))
-            by_chance.append(verdicts.mean(axis=-2).prod(axis=-1))
+            products = sizes_of_relations / n
+            for place in range(verdicts.shape[-1]):
+                known_facts = sums_by_group(verdicts[..., place], relations)
+                share = known_facts / np.maximum(sizes_of_relations, 1)
+                products = products * share
+            by_chance.append(products.sum(axis=-1))
         return np.mean(of_all, axis=0), np.mean(by_chance, axis=0)
 
     def excess(values: np.ndarray) -> np.ndarray:
         return np.subtract(*shares(values))
 
-    values = known.to_numpy(dtype=float)
+    relations, _ = pd.factorize(relation.loc[known.index])
+    values = np.column_stack([known.to_numpy(dtype=float), relations])
     of_all, by_chance = shares(values)
     words = {"all": f"{100 * of_all:.1f}", "chance": f"{100 * by_chance:.1f}"}
-    return stats.bootstrap(values, excess, **draw), words
+    return stats.bootstrap(values, excess, relations, **draw), words
 
 
 def verdicts_on_false_statements(misled: pd.DataFrame) -> pd.DataFrame:

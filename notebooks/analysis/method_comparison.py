@@ -1,6 +1,6 @@
 """Methods compared on the same facts: each one's figure, and how far it is behind."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -30,13 +30,19 @@ FALSE_ALARM_RATE = 0.05  # the share of false alarms at which methods are compar
 NO_ESTIMATE = (float("nan"),) * 3
 ESTIMATE_COLUMNS = ["estimate", "low", "high", "n"]
 GAP_COLUMNS = ["behind", "behind_low", "behind_high"]
+LEAD_COLUMNS = ["lead", "lead_low", "lead_high"]
 METHOD_COMPARISON_COLUMNS = [
     "model",
     "method",
     *ESTIMATE_COLUMNS,
     *GAP_COLUMNS,
     "tied",
+    *LEAD_COLUMNS,
 ]
+COMPARED_PARTS = (  # of a method: what it takes for knowledge, and for stability
+    ("MONITOR: anchor", "MONITOR: deviation"),
+    ("multiplicity: accuracy", "multiplicity: self-consistency"),
+)
 # With every prompt read in full a list would be read again for each of its hundred
 # objects.
 TOKEN_QUESTION = (
@@ -53,15 +59,21 @@ def compare_methods(
     wide: pd.DataFrame,
     truth: pd.Series,
     measure: ArrayMeasure,
-    strata: pd.Series,
+    relation: pd.Series,
     *,
     scale: MethodWeights | None = None,
+    leader: str = "",
+    n_rivals: int | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Measure methods by model and on average, and compare each with the best.
 
-    All are computed on the same bootstrap samples of facts, drawn within `strata`.
+    `leader` is named in advance: it is compared with each other method, in intervals
+    that hold all at once, so that it does not matter which of them turns out best.
+
+    All are computed on the same bootstrap samples of facts, drawn within relations
+    among those of the same truth.
 
     Parameters
     ----------
@@ -71,17 +83,25 @@ def compare_methods(
     truth
         What each fact is to be told by, such as 1 if a model was shown it, else 0.
     measure
-        From arrays of shape (..., facts, 2), score and truth, to figures, shape (...).
-        It may have ``bounds``, a function that returns its intervals.
+        From arrays of shape (..., facts, 3), score, truth and the relation as a whole
+        number, to figures, shape (...). It may have ``bounds``, a function that returns
+        its intervals.
+    relation
+        Of each fact.
     scale
         A factor of the figures of a model and method, 1 where none is given.
+    leader
+        A method, or none.
+    n_rivals
+        How many comparisons with the leader hold at once; by default all in `wide`.
 
     Returns
     -------
     DataFrame
         `METHOD_COMPARISON_COLUMNS`, a row a model and method, then the means over
         models. ``behind`` is the best figure of the model less this one; ``tied``
-        says that it is not clearly above 0.
+        says that it is not clearly above 0. ``lead`` is the figure of the leader less
+        this one.
     """
     if wide.empty:
         return _no_comparison()
@@ -89,8 +109,9 @@ def compare_methods(
     methods = list(dict.fromkeys(method for _, method in pairs))
     figures = _figures_by_pair_and_method(pairs, methods, measure, scale or {})
     marks = truth.loc[wide.index].to_numpy(dtype=float)
-    values = np.column_stack([wide.to_numpy(dtype=float), marks])
-    layers = strata.loc[wide.index].to_numpy()
+    relations, _ = pd.factorize(relation.loc[wide.index])
+    values = np.column_stack([wide.to_numpy(dtype=float), marks, relations])
+    layers, _ = pd.factorize(pd.MultiIndex.from_arrays([relations, marks]))
     estimates = figures(values)
     draws = stats.bootstrap_replicates(values, figures, layers, n_resamples, seed)
 
@@ -111,6 +132,18 @@ def compare_methods(
         rows.loc[places, "behind_low"] = low
         rows.loc[places, "behind_high"] = high
     rows["tied"] = ~(rows["behind_low"] > 0)
+    rows[LEAD_COLUMNS] = np.nan
+    level = stats.simultaneous_level(n_rivals or len(methods) - 1)
+    for places in rows.groupby("model").indices.values():
+        of_leader = places[rows.loc[places, "method"] == leader]
+        others = np.setdiff1d(places, of_leader)
+        if not len(of_leader):
+            continue
+        rows.loc[others, "lead"] = estimates[of_leader] - estimates[others]
+        leads = draws[:, of_leader] - draws[:, others]
+        low, high = stats.interval_bounds(leads, len(values), layers, level=level)
+        rows.loc[others, "lead_low"] = low
+        rows.loc[others, "lead_high"] = high
     return rows[METHOD_COMPARISON_COLUMNS]
 
 
@@ -129,14 +162,16 @@ def _figures_by_pair_and_method(
 ) -> ArrayMeasure:
     """Return a statistic: the figure of each model and method, then each method's mean.
 
-    It reads arrays of shape (..., facts, pairs + 1), whose last column is the truth.
+    It reads arrays of shape (..., facts, pairs + 2), whose last columns are the truth
+    and the relation.
     """
 
     def figures(values: np.ndarray) -> np.ndarray:
-        truth = values[..., -1]
+        truth = values[..., -2]
+        relation = values[..., -1]
         of_pairs = []
         for place, pair in enumerate(pairs):
-            scored = np.stack([values[..., place], truth], axis=-1)
+            scored = np.stack([values[..., place], truth, relation], axis=-1)
             of_pairs.append(measure(scored) * scale.get(pair, 1.0))
         means = []
         for method in methods:
@@ -155,12 +190,16 @@ def areas_by_method(
     table: pd.DataFrame,
     column: str,
     contrast: str,
-    measure: ArrayMeasure = roc_curve.area_under_roc_curve,
+    measure: ArrayMeasure = roc_curve.area_within_relations,
+    *,
     ties_of: str = "",
+    leader: str = "",
+    n_rivals: int | None = None,
     **draw: int,
 ) -> pd.DataFrame:
     """Measure how well a column tells facts of different exposure apart, by method.
 
+    The area is over pairs of the same relation, unless `measure` is another figure.
     Asking once gets as few different scores as the method `ties_of` has.
     """
     rows = table[table[contrast].notna()]
@@ -170,19 +209,61 @@ def areas_by_method(
             place = wide[model, method].rank(method="first").astype(int) - 1
             wide[model, method] = np.sort(wide[model, ties_of])[place]
     label = column_by_fact(rows, wide.index, contrast)
-    areas = compare_methods(wide, label, measure, label, **draw)
+    relation = column_by_fact(rows, wide.index, "relation")
+    areas = compare_methods(
+        wide, label, measure, relation, leader=leader, n_rivals=n_rivals, **draw
+    )
     return areas.assign(contrast=contrast)
 
 
-def areas_in_unread_wordings(
-    plain: pd.DataFrame, levels: ExposureLevels = ATLAS_LEVELS, **draw: int
+def areas_by_level(
+    table: pd.DataFrame, levels: ExposureLevels = ATLAS_LEVELS, **draw: int
 ) -> pd.DataFrame:
-    """Measure the areas of asking once in each unread wording, by contrast."""
-    scored = scores_of_asking_once(plain, UNREAD_WORDINGS)
+    """Measure the areas of scores at each level of exposure, against the lowest one."""
+    lowest, *higher = levels.groups
     parts = []
-    for contrast in levels.contrasts:
-        parts.append(areas_by_method(scored, "score", contrast, **draw))
+    for group in higher:
+        rows = table[table["group"].isin([lowest, group])]
+        in_group = (rows["group"] == group).astype(float)
+        areas = areas_by_method(
+            rows.assign(in_group=in_group), "score", "in_group", **draw
+        )
+        parts.append(areas.assign(contrast=f"{group} / {lowest}"))
     return pd.concat(parts, ignore_index=True)
+
+
+def areas_pooled_and_within_relations(
+    table: pd.DataFrame, contrast: str, **draw: int
+) -> pd.DataFrame:
+    """Measure areas in three ways: within relations, relations alike, and pooled."""
+    measures = {
+        "pairs of the same relation": roc_curve.area_within_relations,
+        "each relation counts alike": roc_curve.mean_area_of_relations,
+        "all pairs, relations pooled": area_over_all_pairs,
+    }
+    parts = []
+    for name, measure in measures.items():
+        areas = areas_by_method(table, "score", contrast, measure, **draw)
+        parts.append(areas.assign(pairs=name))
+    return pd.concat(parts, ignore_index=True)
+
+
+def area_over_all_pairs(values: np.ndarray) -> np.ndarray:
+    """Compute the area of arrays of shape (..., facts, 3), whatever the relation."""
+    return roc_curve.area_under_roc_curve(values[..., :2])
+
+
+def areas_of_compared_parts(
+    parts: pd.DataFrame, contrasts: Sequence[str], **draw: int
+) -> pd.DataFrame:
+    """Compare the areas of a method's parts, two by two: the first is the leader."""
+    compared = []
+    for contrast in contrasts:
+        for first, second in COMPARED_PARTS:
+            pair = parts[parts["method"].isin([first, second])]
+            areas = areas_by_method(pair, "score", contrast, leader=first, **draw)
+            compared.append(areas.assign(leader=first))
+    return pd.concat(compared, ignore_index=True)
 
 
 def sensitivity_at_alarm_rate(values: np.ndarray) -> np.ndarray:
@@ -213,17 +294,20 @@ def sensitivity_at_alarm_rate(values: np.ndarray) -> np.ndarray:
 
 
 def mean_verdicts_by_method(
-    table: pd.DataFrame, column: str, draw: dict[str, int]
+    table: pd.DataFrame, column: str, draw: dict[str, int], leader: str = ""
 ) -> pd.DataFrame:
     """Compare methods' mean verdicts on some facts, `draw` for `compare_methods`."""
     wide = column_by_model_and_method(table, column)
-    one_stratum = pd.Series(1.0, index=wide.index)
-    means = compare_methods(wide, one_stratum, _mean_score, one_stratum, **draw)
+    relation = column_by_fact(table, wide.index, "relation")
+    same_truth = pd.Series(1.0, index=wide.index)
+    means = compare_methods(
+        wide, same_truth, _mean_score, relation, leader=leader, **draw
+    )
     return with_wilson_intervals(means)
 
 
 def _mean_score(values: np.ndarray) -> np.ndarray:
-    """Average the scores of arrays of shape (..., facts, 2)."""
+    """Average the scores of arrays of shape (..., facts, 3)."""
     return values[..., 0].mean(axis=-1)
 
 
@@ -255,7 +339,7 @@ def comparison_by_question(
     # The last question is about all that was shown, at a fixed rate of false alarms.
     for question, contrast in zip(levels.questions, EXPOSURE_CONTRASTS, strict=False):
         areas = areas_by_method(scored, "score", contrast, **draw)
-        comparisons[question] = f"area, {contrast}", areas
+        comparisons[question] = f"AUC, {contrast}", areas
     shares = areas_by_method(
         scored, "score", SHOWN_OR_NEVER, sensitivity_at_alarm_rate, **draw
     )
@@ -263,7 +347,7 @@ def comparison_by_question(
     comparisons[levels.questions[-1]] = figure, with_wilson_intervals(shares)
     keyless = areas_by_method(plain, "blind", SHOWN_OR_NEVER, **draw)
     question = "What if there is no answer key?"
-    comparisons[question] = "area of the keyless score", keyless
+    comparisons[question] = "AUC of the keyless score", keyless
     if levels is ATLAS_LEVELS:
         more_often_false = misled[misled["false_exposures"] > misled["exposures"]]
         asked_once = verdicts_of_asking_once(more_often_false)
@@ -282,13 +366,19 @@ def _bits_per_thousand_tokens(
     """Compare what verdicts tell of having been shown for a thousand tokens."""
     known = column_by_model_and_method(plain, "known")
     shown = column_by_fact(plain, known.index, SHOWN_OR_NEVER)
+    relation = column_by_fact(plain, known.index, "relation")
     facts_per_thousand = (1000 / tokens["forwarded"]).to_dict()
+    mean_tokens = tokens["forwarded"].groupby("method").mean()
+    shortest = ""
+    if len(mean_tokens):
+        shortest = str(mean_tokens.idxmin())
     return compare_methods(
         known,
         shown,
         agreement.mutual_information,
-        shown,
+        relation,
         scale=facts_per_thousand,
+        leader=shortest,
         **draw,
     )
 
@@ -303,39 +393,44 @@ def leading_and_other_methods(
     return list(means.loc[tied, "method"]), list(means.loc[~tied, "method"])
 
 
-def lead_over_best_rival(
-    comparison: pd.DataFrame, name: str
-) -> tuple[list[float], str]:
-    """Return a method's lead over the best other one (< 0: behind), and its rival."""
-    means = comparison[comparison["model"] == "mean"].dropna(subset=["estimate"])
-    means = means.set_index("method")
-    rivals = means.drop(index=name, errors="ignore")
-    if name not in means.index or rivals.empty:
+def lead_over_closest_rival(comparison: pd.DataFrame) -> tuple[list[float], str]:
+    """Return the leader's lead that decides (< 0: behind), with n, and over whom.
+
+    It is over a method that is clearly ahead, if any is, else the least certain lead.
+    The intervals of the leads over all methods hold at once (`compare_methods`).
+    """
+    means = comparison[comparison["model"] == "mean"].dropna(subset=["lead"])
+    if means.empty:
         return [*NO_ESTIMATE, 0], ""
-    n = int(means["n"].max())
-    own_gap = means.loc[name, GAP_COLUMNS]
-    is_best = own_gap.fillna(0).eq(0).all()
-    if is_best and (rivals["behind"] >= 0).all():
-        rival = str(rivals["behind"].idxmin())
-        gap = means.loc[rival, GAP_COLUMNS].astype(float)
-        return [*gap.tolist(), n], rival
-    rival = str(means["behind"].idxmin())
-    behind, low, high = own_gap.astype(float).tolist()
-    return [-behind, -high, -low, n], rival
+    means = means.set_index("method")
+    bound = means["lead_high"]
+    if not (bound < 0).any():
+        bound = means["lead_low"].fillna(means["lead"])
+    rival = str(bound.idxmin())
+    lead = means.loc[rival, LEAD_COLUMNS].astype(float).tolist()
+    return [*lead, int(means["n"].max())], rival
 
 
 def least_lead_at_equal_ties(
     scored: pd.DataFrame, contrast: str, **draw: int
 ) -> tuple[list[float], str]:
     """Return asking once's least lead over a method when as often tied, and which."""
-    leads = {}
-    for name in METHOD_TITLES.values():
+    rivals = list(METHOD_TITLES.values())
+    parts = []
+    for name in rivals:
         pair = scored[scored["method"].isin([ASKED_ONCE, name])]
-        areas = areas_by_method(pair, "score", contrast, ties_of=name, **draw)
-        leads[name], _ = lead_over_best_rival(areas, ASKED_ONCE)
-    estimates = pd.Series({name: lead[0] for name, lead in leads.items()})
-    least = estimates.fillna(np.inf).idxmin()
-    return leads[least], method_name_in_sentence(least)
+        areas = areas_by_method(
+            pair,
+            "score",
+            contrast,
+            ties_of=name,
+            leader=ASKED_ONCE,
+            n_rivals=len(rivals),
+            **draw,
+        )
+        parts.append(areas)
+    lead, rival = lead_over_closest_rival(pd.concat(parts))
+    return lead, method_name_in_sentence(rival)
 
 
 def mean_estimate_of_method(comparison: pd.DataFrame, name: str) -> list[float]:
