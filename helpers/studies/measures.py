@@ -270,6 +270,8 @@ class StudyDefaults:
         column ``right`` of its instances.
     AS_PRINTED : mapping of str to object
         Settings that change a figure, as the paper has them.
+    ASKS_FORMS : bool
+        Whether the panel asks the other forms of its plain question with it.
 
     Notes
     -----
@@ -286,6 +288,7 @@ class StudyDefaults:
     FIGURES: Mapping[str, tuple[str, int]] = {}
     INSTANCES_MEAN: str = ""
     AS_PRINTED: Mapping[str, Any] = {}
+    ASKS_FORMS: bool = False
 
     @staticmethod
     def check(settings: Mapping[str, Any]) -> None:

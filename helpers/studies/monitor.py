@@ -33,6 +33,7 @@ TITLE = "MONITOR"
 WRAPPED = True  # its questions may be put into any prompt format
 # A verdict needs words after the answer, and in the base frame what the model writes.
 FOR_VERDICT = {"texts": ("right", "none"), "control": False}
+ASKS_FORMS = True  # its base frame is the plain question
 FIGURES = {
     "anchor": ("anchor", 1),
     "pfd": ("PFD", -1),

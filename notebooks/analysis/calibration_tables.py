@@ -207,25 +207,26 @@ def fact_counts_by_exposure(
 
 def comparisons_for_appendix(
     areas: pd.DataFrame,
-    alone: pd.DataFrame,
+    pairs: pd.DataFrame,
     part_leads: pd.DataFrame,
     asked: QuestionComparisons,
     levels: ExposureLevels = ATLAS_LEVELS,
 ) -> Iterator[tuple[str, list[float], float]]:
     """Yield label, statistic and null of what is compared without a sentence.
 
-    `areas` is with asking once as leader, `alone` without it; `part_leads` are the
-    comparisons of the measures' parts, two by two.
+    `areas` has asking once as leader; `pairs` are the methods two by two, and
+    `part_leads` the measures' parts.
     """
     for contrast, label in levels.labels.items():
         of_contrast = areas[areas["contrast"] == contrast]
         for method, lead in leads_over_methods(of_contrast):
             yield f"asking once, less {method}: {label}", lead, 0.0
         area = mean_estimate_of_method(of_contrast, ASKED_ONCE)
-        yield f"area of asking once: {label}", area, 0.5
+        yield f"AUC of asking once: {label}", area, 0.5
     shown_or_never = levels.labels[SHOWN_OR_NEVER]
-    for best, other, lead in _leads_of_best_method(alone):
-        yield f"{best}, less {other}: {shown_or_never}", lead, 0.0
+    for first, of_leader in pairs.groupby("leader", sort=False):
+        for second, lead in leads_over_methods(of_leader):
+            yield f"{first}, less {second}: {shown_or_never}", lead, 0.0
     for contrast, of_contrast in part_leads.groupby("contrast", sort=False):
         for first, pair in of_contrast.groupby("leader", sort=False):
             for second, lead in leads_over_methods(pair):
@@ -243,17 +244,29 @@ def leads_over_methods(comparison: pd.DataFrame) -> Iterator[tuple[str, list[flo
         yield row["method"], [row[name] for name in LEAD_COLUMNS] + [row["n"]]
 
 
-def _leads_of_best_method(
-    comparison: pd.DataFrame,
-) -> Iterator[tuple[str, str, list[float]]]:
-    """Yield the best method, each other one, and the lead over it."""
-    leading, _ = leading_and_other_methods(comparison)
-    if not leading:
-        return
-    for row in comparison[comparison["model"] == "mean"].itertuples():
-        if row.method != leading[0]:
-            lead = [row.behind, row.behind_low, row.behind_high, row.n]
-            yield leading[0], row.method, lead
+def table_of_pooled_areas(areas: pd.DataFrame) -> pd.DataFrame:
+    """Return mean areas as written: a row a method, a column for which pairs count."""
+    means = areas[areas["model"] == "mean"]
+    titles = {name: name for name in means["pairs"].unique()}
+    rows = means.assign(measure=means["pairs"])
+    return result_tables.wide_interval_table(rows, titles, (), digits=2, by="method")
+
+
+def table_of_forms(by_form: pd.DataFrame) -> pd.DataFrame:
+    """Return the areas of asking once by form and fineness, and less the leader's."""
+    means = by_form[by_form["model"] == "mean"].dropna(subset=["estimate"])
+    rows = {}
+    for row in means.to_dict("records"):
+        lead = [-row["lead"], -row["lead_high"], -row["lead_low"]]
+        difference = "–"
+        if not np.isnan(row["lead"]):
+            difference = result_tables.interval(*lead, 2)
+        rows[row["method"]] = {
+            "AUC": result_tables.interval(row["estimate"], row["low"], row["high"], 2),
+            "less multiplicity": difference,
+            "n": row["n"],
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("asked once")
 
 
 def tables_for_appendix(

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import datasets
-from helpers.metrics import canonical
+from helpers.metrics import accuracy, canonical
 from helpers.runs.panel import panel_answers
 from helpers.studies import FIRM_THRESHOLD, STUDIES, Study, settings_for_function
 
@@ -19,6 +19,15 @@ UNREAD_WORDINGS = {
     f"{ASKED_ONCE}, other wording {letter}": f"asked_frame{frame}"
     for letter, frame in zip("AB", datasets.HELD_OUT_FRAMES, strict=True)
 }
+# Ways to score the one answer, from fine to coarse, and the placebo.
+PROBABILITY = "probability"
+EQUALLY_FILLED_STEPS = "in eleven steps, equally filled"
+EQUALLY_WIDE_STEPS = "in eleven steps of equal width"
+RIGHT_OR_WRONG = "answer right or wrong"
+WRONG_OBJECT = "probability of a wrong object"
+QUESTION_RIGHT_OR_WRONG = f"question: {RIGHT_OR_WRONG}"
+PLACEBO_OF_QUESTION = f"question: {WRONG_OBJECT}"
+N_STEPS = 11  # which the share of ten prompts has
 NUMERIC_COLUMNS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
 
 
@@ -114,6 +123,47 @@ def scores_of_asking_once(table: pd.DataFrame, ways: Mapping[str, str]) -> pd.Da
         score = asked.get(column, np.nan)
         parts.append(asked.assign(method=method, score=score))
     return pd.concat(parts, ignore_index=True)
+
+
+def scores_by_form(used: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of asking once by form, fineness and object.
+
+    The form is the plain question or a sentence to be completed. The score is the
+    object's probability, undivided or in as many steps as ten prompts give, the answer
+    as right or wrong, and, as a placebo, the probability of a wrong object.
+    """
+    parts = []
+    for run in used[used["chapter"] == "monitor"].to_dict("records"):
+        answers = panel_answers.panel_forms(run["folder"])
+        answers = answers.assign(probability=np.exp(answers["logprobs"].map(np.sum)))
+        asked = plain[
+            (plain["model"] == run["model"])
+            & (plain["method"] == METHOD_TITLES["monitor"])
+        ]
+        for kind, form in panel_answers.FORM_NAMES.items():
+            of_form = answers[answers["kind"] == kind]
+            true = of_form[of_form["correct"]].set_index("item")
+            placebo = of_form[~of_form["correct"].astype(bool)].set_index("item")
+            probability = asked["item"].map(true["probability"])
+            right = accuracy.mark_texts(true.reset_index()).set_index("item")["right"]
+            scores = {
+                PROBABILITY: probability,
+                EQUALLY_FILLED_STEPS: _equally_filled_steps(probability),
+                EQUALLY_WIDE_STEPS: np.round(probability * (N_STEPS - 1)),
+                RIGHT_OR_WRONG: asked["item"].map(right).astype(float),
+                WRONG_OBJECT: asked["item"].map(placebo["probability"]),
+            }
+            for name, score in scores.items():
+                parts.append(asked.assign(method=f"{form}: {name}", score=score))
+    if not parts:
+        return plain.head(0)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _equally_filled_steps(values: pd.Series) -> pd.Series:
+    """Return in which of `N_STEPS` groups of as many values each one is."""
+    rank = values.rank(method="first")
+    return np.floor((rank - 1) * N_STEPS / max(1, len(values)))
 
 
 def scores_with_unread_wordings(plain: pd.DataFrame) -> pd.DataFrame:

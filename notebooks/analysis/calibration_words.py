@@ -83,6 +83,12 @@ def mean_estimate_in_words(
     return result_tables.interval(estimate, low, high, digits=digits, scale=scale)
 
 
+def mean_number_in_words(comparison: pd.DataFrame, name: str) -> str:
+    """Write a method's figure, on average over models, without its interval."""
+    estimate, *_ = mean_estimate_of_method(comparison, name)
+    return f"{estimate:.2f}"
+
+
 def lead_of_asking_once(
     comparison: pd.DataFrame,
 ) -> tuple[list[float], str, dict[str, str]]:
@@ -95,8 +101,8 @@ def lead_of_asking_once(
     most_ahead = max(lead[2], 0)
     most_behind = max(-lead[1], 0)
     words = {
-        "once": mean_estimate_in_words(comparison, ASKED_ONCE),
-        "best": mean_estimate_in_words(comparison, rival),
+        "once": mean_number_in_words(comparison, ASKED_ONCE),
+        "best": mean_number_in_words(comparison, rival),
         "more": _rounded_up(most_ahead),
         "less": _rounded_up(most_behind),
         "rival": method_name_in_sentence(rival),

@@ -42,6 +42,7 @@ class ExposureLevels:
     labels: dict[str, str]
     questions: list[str]
     never: str
+    form: str
     dose: str
     unread: str
     alarm: str

@@ -100,8 +100,9 @@ def compare_methods(
     DataFrame
         `METHOD_COMPARISON_COLUMNS`, a row a model and method, then the means over
         models. ``behind`` is the best figure of the model less this one; ``tied``
-        says that it is not clearly above 0. ``lead`` is the figure of the leader less
-        this one.
+        says that it is not clearly above 0: the methods that may be the best (Hsu 1981,
+        with Bonferroni's intervals). ``lead`` is the figure of the leader less this
+        one.
     """
     if wide.empty:
         return _no_comparison()
@@ -124,16 +125,16 @@ def compare_methods(
         rows["low"], rows["high"] = own_bounds(estimates, draws, values)
     else:
         rows["low"], rows["high"] = stats.interval_bounds(draws, len(values), layers)
+    level = stats.simultaneous_level(n_rivals or len(methods) - 1)
     for places in rows.groupby("model").indices.values():
         best = places[np.nan_to_num(estimates[places], nan=-np.inf).argmax()]
         rows.loc[places, "behind"] = estimates[best] - estimates[places]
         gaps = draws[:, [best]] - draws[:, places]
-        low, high = stats.interval_bounds(gaps, len(values), layers)
+        low, high = stats.interval_bounds(gaps, len(values), layers, level=level)
         rows.loc[places, "behind_low"] = low
         rows.loc[places, "behind_high"] = high
     rows["tied"] = ~(rows["behind_low"] > 0)
     rows[LEAD_COLUMNS] = np.nan
-    level = stats.simultaneous_level(n_rivals or len(methods) - 1)
     for places in rows.groupby("model").indices.values():
         of_leader = places[rows.loc[places, "method"] == leader]
         others = np.setdiff1d(places, of_leader)
@@ -251,6 +252,24 @@ def areas_pooled_and_within_relations(
 def area_over_all_pairs(values: np.ndarray) -> np.ndarray:
     """Compute the area of arrays of shape (..., facts, 3), whatever the relation."""
     return roc_curve.area_under_roc_curve(values[..., :2])
+
+
+def areas_of_method_pairs(
+    table: pd.DataFrame, contrast: str, **draw: int
+) -> pd.DataFrame:
+    """Compare all methods two by two, each with those after it; all hold at once."""
+    methods = list(table["method"].unique())
+    n_pairs = len(methods) * (len(methods) - 1) // 2
+    parts = []
+    for place, leader in enumerate(methods[:-1]):
+        rows = table[table["method"].isin(methods[place:])]
+        areas = areas_by_method(
+            rows, "score", contrast, leader=leader, n_rivals=n_pairs, **draw
+        )
+        parts.append(areas.assign(leader=leader))
+    if not parts:
+        return _no_comparison()
+    return pd.concat(parts, ignore_index=True)
 
 
 def areas_of_compared_parts(

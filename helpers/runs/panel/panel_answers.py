@@ -13,6 +13,8 @@ from helpers.prompts import labels
 from helpers.studies import STUDIES
 
 PANEL_FILE = "panel.parquet"
+FORM_NAMES = {"qa": "question", "wp": "sentence"}  # by the kind of frame
+FORMS_FILE = "panel_forms.parquet"  # of the plain question, beside MONITOR's answers
 
 PANEL_RUN_COLUMNS = [
     "model",
@@ -43,17 +45,26 @@ COLUMNS_THAT_MUST_AGREE = {
 
 
 def save_panel_answers(
-    folder: Path, answers: pd.DataFrame, about: dict[str, Any]
+    folder: Path,
+    answers: pd.DataFrame,
+    about: dict[str, Any],
+    forms: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
     """Write the answers about the panel into a run's folder, before the run is saved.
 
-    What the run's manifest is to say of them is returned.
+    `forms` are those to the plain question's forms, if they were asked. What the run's
+    manifest is to say of them is returned.
     """
     path = folder / PANEL_FILE
     with reraise_failed_write(path, "make room, then run again"):
         answers.to_parquet(path, index=False)
+        if forms is not None:
+            forms.to_parquet(folder / FORMS_FILE, index=False)
     n_facts = int(answers["item"].nunique())
-    return {"n_facts": n_facts, "sha256": _sha256(path), **about}
+    entry = {"n_facts": n_facts, "sha256": _sha256(path), **about}
+    if forms is not None:
+        entry["forms_sha256"] = _sha256(folder / FORMS_FILE)
+    return entry
 
 
 def candidate_models(folder: str | Path, dataset: str = "atlas") -> list[str]:
@@ -144,17 +155,27 @@ def remarks_on_missing_runs(
 
 def panel_answers(folder: str | Path) -> pd.DataFrame:
     """Return a run's answers about the panel."""
-    path = Path(folder) / PANEL_FILE
-    entry = runs.load_manifest(folder).get("panel")
-    if not entry or not path.is_file():
+    return labels.add_columns(_checked_table(folder, PANEL_FILE, "sha256"))
+
+
+def panel_forms(folder: str | Path) -> pd.DataFrame:
+    """Return a run's answers to the forms of the plain question."""
+    return _checked_table(folder, FORMS_FILE, "forms_sha256")
+
+
+def _checked_table(folder: str | Path, file: str, checksum: str) -> pd.DataFrame:
+    """Read a table about the panel whose checksum is an entry of the manifest."""
+    path = Path(folder) / file
+    entry = runs.load_manifest(folder).get("panel") or {}
+    if checksum not in entry or not path.is_file():
         raise UserError(
             f"{folder} holds no answers about the panel: run the chapter once more."
         )
-    if _sha256(path) != entry["sha256"]:
+    if _sha256(path) != entry[checksum]:
         raise UserError(
             f"{path} is not of the run in its folder: run the chapter once more."
         )
-    return labels.add_columns(pd.read_parquet(path))
+    return pd.read_parquet(path)
 
 
 def command_of_run(

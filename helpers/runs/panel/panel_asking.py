@@ -9,7 +9,7 @@ from helpers import UserError, datasets, probing, runs
 from helpers.datasets.knowledge_questions import FEWEST_ANSWERS
 from helpers.models import LanguageModel
 from helpers.prompts import lists
-from helpers.runs.panel import panel_answers
+from helpers.runs.panel import panel_answers, panel_forms
 from helpers.studies import (
     STUDIES,
     default_settings,
@@ -21,7 +21,7 @@ from helpers.studies.measures import SAMPLE_SETTINGS
 # Where a frequency stands in for exposure, facts at most: such models are slow.
 MOST_FACTS_WITH_STAND_IN = 160
 # Of these ways of asking: raise it with every change that changes answers.
-PANEL_VERSION = 4
+PANEL_VERSION = 5
 
 
 def ask_panel(
@@ -71,6 +71,9 @@ def ask_panel(
         answers = study.ask(
             lm, facts, **settings_for_function(study.ask, settings_to_ask)
         )
+        forms = None
+        if member(study, "ASKS_FORMS"):
+            forms = panel_forms.ask_forms(lm, facts, dataset, seed, run.cache)
     recorded = {}
     for name in default_settings(study):
         if name in settings and name not in SAMPLE_SETTINGS:
@@ -79,7 +82,7 @@ def ask_panel(
     recorded["seed"] = seed
     about = {"settings": recorded, "version": PANEL_VERSION, **work}
     about |= chosen
-    return panel_answers.save_panel_answers(run.folder, answers, about)
+    return panel_answers.save_panel_answers(run.folder, answers, about, forms)
 
 
 def panel_of_dataset(dataset: str, n: int, seed: int) -> pd.DataFrame:
