@@ -138,7 +138,7 @@ def compare_methods(
     for places in rows.groupby("model").indices.values():
         of_leader = places[rows.loc[places, "method"] == leader]
         others = np.setdiff1d(places, of_leader)
-        if not len(of_leader):
+        if not len(of_leader) or not len(others):
             continue
         rows.loc[others, "lead"] = estimates[of_leader] - estimates[others]
         leads = draws[:, of_leader] - draws[:, others]
@@ -209,6 +209,7 @@ def areas_by_method(
         if method == ASKED_ONCE and (model, ties_of) in wide:
             place = wide[model, method].rank(method="first").astype(int) - 1
             wide[model, method] = np.sort(wide[model, ties_of])[place]
+    wide = wide.rank(method="dense") - 1  # areas and shares found rest on the order
     label = column_by_fact(rows, wide.index, contrast)
     relation = column_by_fact(rows, wide.index, "relation")
     areas = compare_methods(

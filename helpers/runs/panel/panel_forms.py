@@ -1,4 +1,4 @@
-"""The plain question in two forms, and the same of a wrong object: is it the form?
+"""The plain question in two forms, and both of them asked about a wrong object.
 
 A probability of the right object may follow exposure for what the object is, whatever
 the question. So the panel is also asked for a wrong object (a placebo), and with the
