@@ -7,12 +7,15 @@ from sklearn.metrics import roc_auc_score
 
 from helpers.metrics import roc_curve
 from notebooks.analysis import calibration as analysis
+from notebooks.analysis import calibration_verdicts, method_comparison
 from notebooks.analysis.exposure_levels import (
     ATLAS_LEVELS,
     OFTEN_OR_SELDOM,
     SELDOM_OR_NEVER,
     SHOWN_OR_NEVER,
 )
+
+nan = float("nan")
 
 
 def _mean(values):
@@ -117,7 +120,9 @@ def test_analyses_of_small_panels_have_their_columns(n):
         pd.DataFrame(columns=["left_out", "model"]), []
     )
     table = table if n else ATLAS_LEVELS.mark(nothing)
-    pairs = pd.MultiIndex.from_product([["atlas-s", "atlas-m"], ["MONITOR", "IC-LKE"]])
+    pairs = pd.MultiIndex.from_product(
+        [["atlas-s", "atlas-m"], ["MONITOR", "IC-LKE"]], names=["model", "method"]
+    )
     price = pd.DataFrame({"tokens": 9.0, "forwarded": 3.0}, index=pairs)
     asked = analysis.comparison_by_question(table, table, price, n_resamples=20)
     assert len(analysis.best_method_by_question(asked)) == len(asked) == 7
@@ -179,10 +184,18 @@ def test_what_all_call_known_is_compared_with_methods_that_err_by_themselves():
     same, apart = [1.0] * 5 + [0.0] * 5, [1.0, 0.0] * 5
     columns = {("s", "a"): same, ("s", "b"): same, ("m", "a"): same, ("m", "b"): apart}
     wide = pd.DataFrame(columns).rename_axis(columns=["model", "method"])
-    found, words = analysis.excess_share_known_to_all(wide, n_resamples=50)
-    assert found.estimate == pytest.approx((0.5 + 0.3) / 2 - 0.25)
+    one = pd.Series("P17", index=wide.index)
+    excess, words = analysis.excess_share_known_to_all(wide, one, n_resamples=50)
+    assert excess.estimate == pytest.approx((0.5 + 0.3) / 2 - 0.25)
     assert words == {"all": "40.0", "chance": "25.0"}
-    assert np.isnan(analysis.excess_share_known_to_all(wide.head(0))[0].estimate)
+    nothing, _ = analysis.excess_share_known_to_all(wide.head(0), one.head(0))
+    assert np.isnan(nothing.estimate)
+    # In an easy relation all is known and in the other one nothing: that is no excess
+    # of s, and m's last method knows 3 of 5 facts of the easy one.
+    two = pd.Series(["P17"] * 5 + ["P36"] * 5, index=wide.index)
+    excess, words = analysis.excess_share_known_to_all(wide, two, n_resamples=50)
+    assert excess.estimate == pytest.approx(0)
+    assert words == {"all": "40.0", "chance": "40.0"}
 
 
 def test_asking_once_names_what_the_model_writes():
@@ -233,61 +246,90 @@ def test_spread_keeps_facts_that_every_method_was_asked():
     ).empty
 
 
-nan = float("nan")
-
-
 def contest(*rows, **more):
-    """Return a contest's means: method, estimate, how far behind with its interval."""
-    columns = ["method", "estimate", "behind", "behind_low", "behind_high"]
+    """Return a contest's means: method, estimate, the leader's lead with its interval."""
+    columns = ["method", "estimate", "lead", "lead_low", "lead_high"]
     table = pd.DataFrame(rows, columns=columns).assign(model="mean", n=168, **more)
-    table = table.assign(low=table["estimate"] - 0.1, high=table["estimate"] + 0.1)
-    return table.assign(tied=~(table["behind_low"] > 0))
+    return table.assign(low=table["estimate"] - 0.1, high=table["estimate"] + 0.1)
 
 
-ONCE, LIST = ("asked once", 0.8, 0.0, 0.0, 0.0), ("IC-LKE", 0.6, 0.2, 0.1, 0.3)
-AHEAD = ("MONITOR", 0.9, 0.0, 0.0, 0.0)
+ONCE, LIST = ("asked once", 0.8, nan, nan, nan), ("IC-LKE", 0.6, 0.2, 0.1, 0.3)
+NEAR = ("multiplicity", 0.78, 0.02, 0.01, 0.03)
+UNSURE = ("knowledge base", 0.75, 0.05, -0.01, 0.11)
+AHEAD = ("MONITOR", 0.9, -0.1, -0.16, -0.04)
 
 
 @pytest.mark.parametrize(
     ("rows", "lead", "rival"),
     [
-        (
-            [ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)],
-            [0.02, -0.01, 0.06],
-            "MONITOR",
-        ),
-        ([("asked once", 0.7, 0.2, 0.1, 0.3), AHEAD], [-0.2, -0.3, -0.1], "MONITOR"),
-        (
-            [("asked once", 0.8, 0.1, -0.1, 0.3), AHEAD, LIST],
-            [-0.1, -0.3, 0.1],
-            "MONITOR",
-        ),
-        ([("asked once", nan, nan, nan, nan), LIST], [nan] * 3, ""),
+        ([ONCE, LIST, NEAR], [0.02, 0.01, 0.03], "multiplicity"),
+        ([ONCE, LIST, NEAR, UNSURE], [0.05, -0.01, 0.11], "knowledge base"),
+        ([ONCE, LIST, UNSURE, AHEAD], [-0.1, -0.16, -0.04], "MONITOR"),
+        ([ONCE, ("copy", 0.8, 0.0, nan, nan), LIST], [0.0, nan, nan], "copy"),
+        ([ONCE], [nan] * 3, ""),
         ([], [nan] * 3, ""),
     ],
 )
-def test_a_lead_is_over_the_best_other_method(rows, lead, rival):
-    found, other = analysis.lead_over_best_rival(contest(*rows), "asked once")
-    np.testing.assert_allclose(found[:3], lead)
-    assert (found[3], other) == (168 if rival else 0, rival)
+def test_the_lead_that_decides_is_the_least_certain_or_a_clear_defeat(
+    rows, lead, rival
+):
+    decisive, other = analysis.lead_over_closest_rival(contest(*rows))
+    np.testing.assert_allclose(decisive[:3], lead)
+    assert (decisive[3], other) == (168 if rival else 0, rival)
 
 
 @pytest.mark.parametrize(
-    ("rows", "lead", "ends"),
+    ("rows", "lead", "ends", "auc"),
     [
-        (
-            [("asked once", 0.8, 0.1, -0.04, 0.16), AHEAD],
-            [-0.1, -0.16, 0.04],
-            ["0.04", "0.16"],
-        ),
-        ([ONCE, LIST], [0.2, 0.1, 0.3], ["0.30", "0.00"]),
-        ([AHEAD, LIST], [nan] * 3, ["nan", "nan"]),
+        ([ONCE, AHEAD], [-0.1, -0.16, -0.04], ["0.00", "0.16"], ["0.80", "0.90"]),
+        ([ONCE, LIST], [0.2, 0.1, 0.3], ["0.30", "0.00"], ["0.80", "0.60"]),
+        ([ONCE], [nan] * 3, ["nan", "nan"], ["0.80", "nan"]),
     ],
 )
-def test_asking_once_is_told_to_be_so_much_better_and_worse_at_most(rows, lead, ends):
-    found, _, said = analysis.lead_of_asking_once(contest(*rows))
-    np.testing.assert_allclose(found[:3], lead)
-    assert [said["more"], said["less"]] == ends
+def test_asking_once_is_told_to_be_so_much_better_and_worse_at_most(
+    rows, lead, ends, auc
+):
+    decisive, _, words = analysis.lead_of_asking_once(contest(*rows))
+    np.testing.assert_allclose(decisive[:3], lead)
+    assert [words["more"], words["less"]] == ends
+    assert [words["once"], words["best"]] == auc
+
+
+def test_a_contest_of_two_is_the_difference_of_their_figures():
+    """Whatever else was compared before: a part once took the lead of the best of all."""
+    random = np.random.default_rng(1)
+    truth = np.arange(80) % 2
+    facts = pd.DataFrame({"item": [f"f{i}" for i in range(80)], "model": "m"})
+    facts = facts.assign(relation=np.repeat(["a", "b"], 40), shown=truth.astype(float))
+    parts = []
+    for place, (first, second) in enumerate(method_comparison.COMPARED_PARTS):
+        for name, shift in ((first, 0.5 * place), (second, 1.0)):
+            score = truth * shift + random.normal(size=80)
+            parts.append(facts.assign(method=name, score=score))
+    best_of_all = facts.assign(method=calibration_verdicts.ASKED_ONCE, score=truth)
+    table = pd.concat([*parts, best_of_all])
+    leads = analysis.areas_of_compared_parts(table, ["shown"], n_resamples=50)
+    for first, second in method_comparison.COMPARED_PARTS:
+        rows = leads[(leads["leader"] == first) & (leads["model"] == "mean")]
+        area = rows.set_index("method")["estimate"]
+        lead, rival = analysis.lead_over_closest_rival(rows)
+        assert rival == second
+        assert lead[0] == pytest.approx(area[first] - area[second])
+
+
+def test_leads_over_several_methods_hold_at_once():
+    wide, truth = _table(200)
+    relation = pd.Series("r", index=wide.index)
+    bounds = {}
+    for n_rivals in (1, 4):
+        rows = analysis.compare_methods(
+            wide, truth, _mean, relation, leader="good", n_rivals=n_rivals
+        )
+        rows = rows[rows["model"] == "mean"].set_index("method")
+        assert np.isnan(rows.loc["good", "lead"])
+        bounds[n_rivals] = rows.loc["bad", ["lead_low", "lead_high"]].astype(float)
+    assert bounds[4]["lead_low"] < bounds[1]["lead_low"]
+    assert bounds[4]["lead_high"] > bounds[1]["lead_high"]
 
 
 def test_unread_wordings_count_with_their_mean_and_ties_make_asking_once_as_coarse():
@@ -362,33 +404,28 @@ def test_examples_are_one_fact_of_each_kind_that_shows_most():
 
 
 def test_what_is_compared_without_a_sentence_names_its_control():
-    found = [
+    areas = [
         contest(ONCE, LIST, AHEAD, contrast=name)
         for name in (SHOWN_OR_NEVER, OFTEN_OR_SELDOM, SELDOM_OR_NEVER)
     ]
     parts = contest(
-        ("MONITOR: anchor", 0.9, 0, 0, 0), ("MONITOR: deviation", 0.6, 0.3, 0.2, 0.4)
+        ("MONITOR: anchor", 0.9, nan, nan, nan),
+        ("MONITOR: deviation", 0.6, 0.3, 0.2, 0.4),
     )
-    used = pd.DataFrame({"model": "m", "chapter": ["monitor", "latent_knowledge"],
-                         "n_facts": 10, "tokens": [500, 900], "forwarded": [200, 90]})  # fmt: skip
-    asked = {analysis.TOKEN_QUESTION: ("bits", contest(LIST, AHEAD))}
+    asked = {analysis.TOKEN_QUESTION: ("bits", contest(ONCE, LIST))}
     rows = analysis.comparisons_for_appendix(
-        pd.concat(found),
-        contest(AHEAD, LIST),
-        parts.assign(contrast=SHOWN_OR_NEVER),
+        pd.concat(areas),
+        contest(AHEAD, LIST, leader="multiplicity"),
+        parts.assign(contrast=SHOWN_OR_NEVER, leader="MONITOR: anchor"),
         asked,
-        used,
     )
     told = {label: (statistic, null) for label, statistic, null in rows}
-    assert told["MONITOR: anchor, less deviation: read / never read"][0][:3] == [
-        0.3,
-        0.2,
-        0.4,
-    ]
-    assert told["area of asking once: 1–8 times / never read"] == (
+    label = "MONITOR: anchor, less deviation: read / never read"
+    assert told[label][0] == [0.3, 0.2, 0.4, 168]
+    assert told["AUC of asking once: 1–8 times / never read"] == (
         pytest.approx([0.8, 0.7, 0.9, 168.0]),
         0.5,
     )
-    assert told["bits per 1,000 tokens: IC-LKE, less the next"][0][0] == pytest.approx(
-        -0.2
-    )
+    label = "asking once, less IC-LKE: 64+ times / 1–4 times"
+    assert told[label][0] == [0.2, 0.1, 0.3, 168]
+    assert told["bits per 1,000 tokens: the shortest, less IC-LKE"][0][0] == 0.2

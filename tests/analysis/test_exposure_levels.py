@@ -37,7 +37,7 @@ def test_the_atlas_has_the_levels_of_its_design():
     counts = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256]
     marked = ATLAS_LEVELS.mark(pd.DataFrame({"exposures": counts}))
     assert marked["level"].tolist() == counts
-    groups = ["never", *["1 to 8"] * 4, *["16 to 32"] * 2, *["64 or more"] * 3]
+    groups = ["never", *["1 to 4"] * 3, *["8 to 32"] * 3, *["64 or more"] * 3]
     assert marked["group"].tolist() == groups
     sides = (
         marked[[SHOWN_OR_NEVER, OFTEN_OR_SELDOM, SELDOM_OR_NEVER]]

@@ -32,6 +32,52 @@ def test_the_area_is_the_share_of_pairs_in_order(rows, others):
     assert found == pytest.approx(roc_auc_score(values[:, 1], values[:, 0]))
 
 
+ROWS_OF_RELATIONS = st.lists(
+    st.tuples(
+        st.integers(0, 5), st.sampled_from([0.0, 1.0, np.nan]), st.integers(0, 3)
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+@given(ROWS_OF_RELATIONS)
+def test_the_area_within_relations_is_the_share_of_their_pairs_in_order(rows):
+    in_order, by_relation = 0.0, {}
+    for score, label, relation in rows:
+        for other, its_label, its_relation in rows:
+            if (label, its_label) == (1, 0) and relation == its_relation:
+                won = (score > other) + 0.5 * (score == other)
+                by_relation.setdefault(relation, []).append(won)
+    pairs_in_order = [won for wins in by_relation.values() for won in wins]
+    in_order = np.mean(pairs_in_order) if pairs_in_order else np.nan
+    values = np.array(rows, dtype=float)
+    for scale in (1.0, 0.37):  # ranks already, and any numbers
+        scaled = values * [scale, 1, 1]
+        area = roc_curve.area_within_relations(scaled)
+        assert area == pytest.approx(in_order, nan_ok=True)
+        of_relations = [np.mean(wins) for wins in by_relation.values()]
+        alike = np.mean(of_relations) if of_relations else np.nan
+        mean_area = roc_curve.mean_area_of_relations(scaled)
+        assert mean_area == pytest.approx(alike, nan_ok=True)
+    twice = np.stack([values, values])
+    assert roc_curve.area_within_relations(twice).shape == (2,)
+
+
+def test_levels_of_relations_do_not_count():
+    rng = np.random.default_rng(0)
+    relation, label = rng.integers(0, 6, 90), rng.integers(0, 2, 90)
+    score = rng.normal(size=90)
+    rows = np.column_stack([score, label, relation])
+    shifted = rows + np.column_stack([10.0 * relation, 0 * label, 0 * relation])
+    assert roc_curve.area_within_relations(rows) == pytest.approx(
+        roc_curve.area_within_relations(shifted)
+    )
+    assert roc_curve.area_under_roc_curve(rows[:, :2]) != pytest.approx(
+        roc_curve.area_under_roc_curve(shifted[:, :2]), abs=0.01
+    )
+
+
 def test_many_samples_at_once_are_as_one_by_one():
     values = np.random.default_rng(0).integers(0, 4, (5, 12, 2)) % [4, 2]
     each = [float(roc_curve.area_under_roc_curve(sample)) for sample in values]
