@@ -270,6 +270,9 @@ class StudyDefaults:
         column ``right`` of its instances.
     AS_PRINTED : mapping of str to object
         Settings that change a figure, as the paper has them.
+    DEFINITIONS : mapping of str to str
+        Versions of the rules by which ``facts`` marks answers, if they have any. A
+        record names them; figures of other versions are computed anew.
 
     Notes
     -----
@@ -286,6 +289,7 @@ class StudyDefaults:
     FIGURES: Mapping[str, tuple[str, int]] = {}
     INSTANCES_MEAN: str = ""
     AS_PRINTED: Mapping[str, Any] = {}
+    DEFINITIONS: Mapping[str, str] = {}
 
     @staticmethod
     def check(settings: Mapping[str, Any]) -> None:
