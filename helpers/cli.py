@@ -162,6 +162,11 @@ def verify_archives(args: argparse.Namespace) -> None:
                     f"It was packed before {', '.join(run.added)}: "
                     "computed from its answers."
                 )
+            if run.recomputed:
+                print(
+                    f"Made by older definitions: {', '.join(run.recomputed)} "
+                    "computed anew from its answers."
+                )
     if refusals:
         raise UserError(" ".join(refusals))
 

@@ -9,7 +9,7 @@ from importlinter import cli
 from tests.program_calls import run_python
 
 CONTRACT = ".importlinter"
-MACHINERY = ("cli", "runs")
+MACHINERY = ("cli", "exchange", "runs")
 # Imports every module of the core where the machinery cannot be had.
 ALONE = """
 import pkgutil, sys

@@ -18,7 +18,7 @@ from helpers.models import server_address
 from helpers.models.checkpoints import HUB_ID_PATTERN, bundled_models
 from helpers.prompts import labels
 from helpers.runs import store
-from helpers.studies import STUDIES, Measure, settings_for_function
+from helpers.studies import STUDIES, Measure, member, settings_for_function
 
 # Of archives: raise it with every change that older versions cannot read.
 ARCHIVE_FORMAT_VERSION = 1
@@ -116,8 +116,11 @@ def _public_run(manifest: Record, file: str, content: bytes) -> Record:
         "dataset": dataset,
     }
     run |= _fields(manifest, RUN_FIELDS)
-    versions = run["versions"] or {}
-    run["versions"] = versions | {"intervals": stats.INTERVALS_VERSION}
+    run["versions"] = {
+        **(run["versions"] or {}),
+        "intervals": stats.INTERVALS_VERSION,
+        **member(STUDIES[study], "DEFINITIONS"),
+    }
     run["cost"] = {"prompts": work.get("probes"), "tokens": work.get("tokens")}
     run["measures"] = measures_from_answers(study, settings, answers)
     return run
@@ -146,6 +149,13 @@ def measures_from_answers(
 def _without_nan(row: Record) -> Record:
     """Return a row of a table with None where it has NaN, which JSON lacks."""
     return {key: None if pd.isna(value) else value for key, value in row.items()}
+
+
+def has_older_definitions(study: str, run: Record) -> bool:
+    """Say whether a run's measures were computed by other rules than today's."""
+    versions = run["versions"] or {}
+    definitions = member(STUDIES[study], "DEFINITIONS")
+    return any(versions.get(name) != value for name, value in definitions.items())
 
 
 def reported_measures(name: str, run: Record) -> Iterator[tuple[Measure, Record]]:

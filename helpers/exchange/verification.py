@@ -27,13 +27,15 @@ class VerifiedRun(NamedTuple):
     """A run that was checked: its study, how many answers, how many measures hold.
 
     ``added`` are the study's measures that the archive lacks, computed from its
-    answers: it was packed before there were these.
+    answers: it was packed before there were these. ``recomputed`` are those to which
+    older definitions gave another figure; that of today replaces it.
     """
 
     study: str
     answers: int
     measures: int
     added: tuple[str, ...] = ()
+    recomputed: tuple[str, ...] = ()
 
 
 def verify_archive(path: str | Path) -> tuple[SharedRuns, list[VerifiedRun]]:
@@ -122,7 +124,11 @@ def _verified_run(shared: SharedRuns, study: str) -> VerifiedRun:
         _check_settings(study, run, shared.record["model"], answers)
         _check_names_of_measures(study, run["measures"])
         computed = record.measures_from_answers(study, run["parameters"], answers)
-        _check_measures(run, computed)
+        recomputed: tuple[str, ...] = ()
+        if record.has_older_definitions(study, run):
+            recomputed = _names_of_differing_measures(run, computed)
+        else:
+            _check_measures(run, computed)
     except UserError as error:
         raise UserError(f"{study}: {error}") from error
     except Exception as error:  # a table that is not a study's may fail in any way
@@ -134,7 +140,8 @@ def _verified_run(shared: SharedRuns, study: str) -> VerifiedRun:
     names = [measure["measure"] for measure in computed]
     added = tuple(name for name in names if name not in reported)
     run["measures"] = computed
-    return VerifiedRun(study, len(answers), len(computed) - len(added), added)
+    n_holding = len(computed) - len(added) - len(recomputed)
+    return VerifiedRun(study, len(answers), n_holding, added, recomputed)
 
 
 def _check_counts(run: Record, answers: pd.DataFrame) -> None:
@@ -164,6 +171,21 @@ def _check_names_of_measures(study: str, reported: list[Record]) -> None:
             )
         if names.count(name) > 1:
             raise UserError(f"it reports {name} twice")
+
+
+def _names_of_differing_measures(
+    run: Record, computed: list[Record]
+) -> tuple[str, ...]:
+    """Return the names of the measures that have another estimate or number today."""
+    reported = {measure["measure"]: measure for measure in run["measures"]}
+    names = []
+    for measure in computed:
+        older = reported.get(measure["measure"], measure)
+        for key in ("estimate", "n"):
+            if not _same(older[key], measure[key]):
+                names.append(measure["measure"])
+                break
+    return tuple(names)
 
 
 def _check_measures(run: Record, computed: list[Record]) -> None:

@@ -7,9 +7,11 @@ The rules, each tried in this order; the first that holds decides.
 2. *repetition*: one to eight words four times in a row; one to four letters six times
    in a row; five letters or more four times in a row inside a word; or twenty words or
    more of which fewer than three in ten are different.
-3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"), or the
-   question again: at least nine tenths of the response's words stand in the question,
-   and it holds at least six tenths of the question's words.
+3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"); the
+   question again: at least six tenths of its words, and no other word but fillers; or
+   four words or more, all of them fillers. Fillers are the words of ``fillers.txt``,
+   such as "the", "answer", "depends", unless spelt as a code: "IS", ".is", or "is"
+   before a full stop.
 4. *unsure*: a phrase of ``unsure.txt``, in English and twelve other languages.
 5. *wrong*: anything else.
 
@@ -28,6 +30,8 @@ from helpers import UserError, check_columns
 from helpers.metrics.canonical import contains_answer, same_answer
 from helpers.metrics.matching import normalise_text, text_without_thoughts
 
+# Raised where the same response becomes one of another kind.
+RESPONSES_VERSION = "2"
 RESPONSE_KINDS = ("correct", "wrong", "repetition", "none", "unsure")
 UNINFORMATIVE_KINDS = RESPONSE_KINDS[2:]
 CORRECTNESS_RULES = {"exact": same_answer, "contains": contains_answer}
@@ -48,15 +52,24 @@ PLACEHOLDER_ANSWERS = frozenset(
         "question answer",
         "response",
         "instruction",
+        "the answer is",
+        "it depends",
     )
 )
-_PHRASES_FILE = files(__package__).joinpath("unsure.txt")
-UNSURE_PHRASES = tuple(
-    line
-    for line in _PHRASES_FILE.read_text("utf-8").splitlines()
-    if line and not line.startswith("#")
-)
+
+
+def _lines_of_list(name: str) -> tuple[str, ...]:
+    """Return the lines of a list beside this module, without its comments."""
+    lines = files(__package__).joinpath(name).read_text("utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+UNSURE_PHRASES = _lines_of_list("unsure.txt")
+FILLERS = frozenset(" ".join(_lines_of_list("fillers.txt")).split())
+LONGEST_CODE = 3  # letters, of those that are also English words
+FEWEST_FILLERS = 4  # that are no answer by themselves: shorter ones may be a title
 _UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
+_DOMAIN = re.compile(r"(?<![\w.])\.\w")  # a dot that begins a word
 _LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
 
 
@@ -83,7 +96,7 @@ def response_kind(
         return "correct"
     if is_repetition(words):
         return "repetition"
-    if _is_none(words, normalise_text(question)):
+    if _is_none(text, question):
         return "none"
     if _UNSURE.search(words):
         return "unsure"
@@ -161,13 +174,58 @@ def apply_judge_verdicts(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFr
 
 
 def _is_none(response: str, question: str) -> bool:
-    """Say whether a response holds no answer (rule 3); both texts are normalised."""
-    if not response or response in PLACEHOLDER_ANSWERS:
+    """Say whether a response holds no answer (rule 3)."""
+    text = normalise_text(response)
+    if not text:
         return True
-    words = response.split()
-    if len(question.split()) < 3:
+    if text in PLACEHOLDER_ANSWERS and not _DOMAIN.search(response):
+        return True
+    words = text.split()
+    if len(words) >= FEWEST_FILLERS and _adds_only_fillers(response, ""):
+        return True
+    question_words = normalise_text(question).split()
+    if len(question_words) < 3:
         return False
-    question_words = set(question.split())
-    n_inside = sum(word in question_words for word in words)
-    covered = len(question_words.intersection(words)) / len(question_words)
-    return n_inside >= 0.9 * len(words) and covered >= 0.6
+    asked = set(question_words)
+    covered = len(asked.intersection(words)) / len(asked)
+    return covered >= 0.6 and _adds_only_fillers(response, question)
+
+
+def _adds_only_fillers(response: str, question: str) -> bool:
+    """Say whether all words of a response are fillers or stand in the question."""
+    asked = set(normalise_text(question).split())
+    tokens_asked = set(question.split())
+    if response.isupper():
+        response = response.lower()  # capitals mark no code where all is capitals
+    begins_sentence = True
+    for token in response.split():
+        words = set(normalise_text(token).split())
+        if not words <= asked | FILLERS:
+            return False
+        is_code = _is_spelt_as_code(token, begins_sentence)
+        if words & FILLERS and is_code and token not in tokens_asked:
+            return False
+        begins_sentence = token.endswith((".", "!", "?", ":"))
+    return True
+
+
+def _is_spelt_as_code(token: str, begins_sentence: bool) -> bool:
+    """Say whether a filler has a dot or capitals that no sentence gives it.
+
+    >>> _is_spelt_as_code("is", False), _is_spelt_as_code("It", True)
+    (False, False)
+    >>> _is_spelt_as_code("IS", True), _is_spelt_as_code("As", False)
+    (True, True)
+    >>> _is_spelt_as_code(".is", False), _is_spelt_as_code("I", False)
+    (True, False)
+    >>> _is_spelt_as_code("is.", False), _is_spelt_as_code("things.", False)
+    (True, False)
+    """
+    if _DOMAIN.search(token):
+        return True
+    # Few sentences end in "to", "is" or "an".
+    if token.endswith(".") and len(token) <= LONGEST_CODE + 1:
+        return True
+    if begins_sentence or token == "I":
+        token = token[:1].lower() + token[1:]
+    return token != token.lower()

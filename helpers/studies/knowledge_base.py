@@ -40,6 +40,7 @@ TITLE = "knowledge base"
 FIGURES = {"right": ("correct", 1), "agreement": ("consistency", 1)}
 # As `response_indicators` lays them out.
 INDICATOR_COLUMNS = ("seen", "correct", "wrong", "tested", "consistency")
+DEFINITIONS = {"responses": responses.RESPONSES_VERSION}
 AS_PRINTED = {"n_options": 5}
 STOP_STRINGS = ("\n", "QUESTION")
 MOST_DISTRACTORS = 20  # wrong answers to draw options from, for one response
@@ -208,9 +209,13 @@ def size_settings_of_answers(answers: pd.DataFrame) -> dict[str, int]:
 def facts(
     answers: pd.DataFrame, *, setting: str = "four-shot", match: str = "exact"
 ) -> pd.DataFrame:
-    """Lay the responses in one prompt setting out as numbers, one row a question."""
+    """Lay the responses in one prompt setting out as numbers, one row a question.
+
+    Kinds are those of today's rules; "correct" stays what a judge has accepted.
+    """
     replies = answers[answers["setting"] == setting].reset_index(drop=True)
-    label = responses.mark_responses(replies, match)["label"]
+    marked = responses.mark_responses(replies, match)
+    label = marked["label"]
     informative = label != "uninformative"
     table = pd.DataFrame({"item": replies["item"], "relation": replies["group"]})
     table["stratum"] = replies.get("stratum", replies["group"])
@@ -218,8 +223,9 @@ def facts(
     table["right"] = (label == "correct").astype(float)
     table["agreement"] = replies["consistency"].fillna(0.0).where(informative, 0.0)
     table["said"] = replies["text"]
-    if "seen" in replies and "label" in replies:
-        numbers = kb.response_indicators(responses.unseen_guesses_as_wrong(replies))
+    if "seen" in replies and "kind" in replies:
+        judged = responses.apply_judge_verdicts(marked, replies["kind"] == "correct")
+        numbers = kb.response_indicators(responses.unseen_guesses_as_wrong(judged))
         table = table.join(pd.DataFrame(numbers, table.index, INDICATOR_COLUMNS))
     table = add_columns(table, replies, MEASURES, setting=setting, match=match)
     return schemas.table_with_checked_columns(table, "facts", "knowledge_base")

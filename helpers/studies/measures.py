@@ -272,6 +272,9 @@ class StudyDefaults:
         Settings that change a figure, as the paper has them.
     ASKS_FORMS : bool
         Whether the panel asks the other forms of its plain question with it.
+    DEFINITIONS : mapping of str to str
+        Versions of the rules by which ``facts`` marks answers, if they have any. A
+        record names them; figures of other versions are computed anew.
 
     Notes
     -----
@@ -289,6 +292,7 @@ class StudyDefaults:
     INSTANCES_MEAN: str = ""
     AS_PRINTED: Mapping[str, Any] = {}
     ASKS_FORMS: bool = False
+    DEFINITIONS: Mapping[str, str] = {}
 
     @staticmethod
     def check(settings: Mapping[str, Any]) -> None:

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from helpers import UserError, exchange, runs
+from helpers import UserError, cli, exchange, runs
 from helpers.exchange import archive, record, verification
 from helpers.io import files
+from helpers.metrics import responses
 from helpers.runs import measuring
 from helpers.studies import STUDIES, monitor
 from notebooks.kit import runs_against_papers
@@ -147,7 +148,7 @@ def test_a_run_of_measure_is_packed_with_its_own_summary_and_cost(measured, tmp_
     assert run["cost"]["tokens"] > run["cost"]["prompts"]
     assert shared.record["model"]["origin"] == "bundled"
     assert exchange.verify_archive(exchange.pack_archive(shared, tmp_path))[1] == [
-        ("monitor", 72, 4, ())
+        ("monitor", 72, 4, (), ())
     ]
     assert exchange.describe_runs(measured / "monitor") == shared
 
@@ -369,6 +370,31 @@ def test_intervals_drawn_in_an_older_way_are_drawn_anew(shared, tmp_path):
     assert 0.99 > today["high"] == pytest.approx(found["measures"][2]["high"])
     forged = changed(shared, tmp_path, *older, put("measures.0.estimate", 0.1))
     assert "MONITOR is reported with estimate" in refused(forged)
+
+
+def test_kinds_of_responses_by_older_rules_are_told_anew(shared, tmp_path, capsys):
+    """A response that older rules called unsure is wrong by its text today."""
+    run_today = shared.record["runs"]["knowledge_base"]
+    assert run_today["versions"]["responses"] == responses.RESPONSES_VERSION
+    today = {each["measure"]: each for each in run_today["measures"]}
+    told = copy.deepcopy(shared.record)
+    run_then = told["runs"]["knowledge_base"]
+    del run_then["versions"]["responses"]
+    [ncr] = [each for each in run_then["measures"] if each["measure"] == "NCR"]
+    ncr["estimate"] += 0.1
+    older = exchange.pack_archive(record.SharedRuns(told, shared.files), tmp_path)
+    verified, found = exchange.verify_archive(older)
+    of_study = {run.study: run for run in found}
+    assert of_study["knowledge_base"].recomputed == ("NCR",)
+    assert of_study["knowledge_base"].measures == len(today) - 1
+    assert of_study["monitor"].recomputed == ()
+    measures = verified.record["runs"]["knowledge_base"]["measures"]
+    assert {each["measure"]: each for each in measures} == today
+    cli.main(["verify", str(older)])
+    assert "Made by older definitions: NCR computed anew" in capsys.readouterr().out
+    run_then["versions"]["responses"] = responses.RESPONSES_VERSION
+    forged = exchange.pack_archive(record.SharedRuns(told, shared.files), tmp_path)
+    assert "knowledge_base: NCR is reported with estimate" in refused(forged)
 
 
 def as_bytes(table):

@@ -193,7 +193,7 @@ def test_an_edit_of_a_plot_asks_the_model_nothing_again(tmp_path, monkeypatch):
     )
     table = next(top.glob("runs/*/monitor/answers.parquet"))
     first = pd.read_parquet(table)
-    style = top / "helpers" / "plots" / "style.py"
+    style = top / "notebooks" / "kit" / "plots" / "style.py"
     style.write_text(style.read_text() + "\n# an edit\n")
     done = small_project.run_book_tools(
         top, "sweep", "monitor", "--models", "./a", "--cores", "1"
