@@ -10,7 +10,7 @@ from helpers import UserError
 INTERVAL_KINDS = {
     "bootstrap": "bootstrap over facts within relations",
     "questions": "bootstrap over questions within their strata",
-    "exposure": "bootstrap over facts within groups of exposure",
+    "exposure": "bootstrap over facts within relations and groups of exposure",
     "models": "bootstrap over models",
     "families": "bootstrap over families of models",
     "wilson": "Wilson's, of one share",

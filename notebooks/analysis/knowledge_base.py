@@ -232,8 +232,11 @@ def response_shares_by_exposure(rows: pd.DataFrame, **draws: int) -> pd.DataFram
 
 
 def consistency_beside_truth(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return consistency, whether the answer is right (or lucky), and the fact read."""
-    columns = ["consistency", "right", "read"]
+    """Return consistency, whether the answer is right (or lucky), and the fact read.
+
+    ``relation_code`` is the relation as a whole number, for areas within relations.
+    """
+    columns = ["consistency", "right", "read", "relation_code"]
     if "exposures" not in rows:
         return pd.DataFrame(columns=columns, dtype=float)
     facts = rows[rows["exposures"].notna() & rows["consistency"].notna()]
@@ -241,7 +244,9 @@ def consistency_beside_truth(rows: pd.DataFrame) -> pd.DataFrame:
         canonical.same_answer(row.text, row.answers)
         for row in facts[["text", "answers"]].itertuples()
     ]
-    return facts.assign(right=right, read=facts["seen"])[columns].astype(float)
+    codes, _ = pd.factorize(facts["relation"])
+    facts = facts.assign(right=right, read=facts["seen"], relation_code=codes)
+    return facts[columns].astype(float)
 
 
 def ask_wrongly_stated_facts(
@@ -295,9 +300,12 @@ def comparisons_for_appendix(
     close = replies[replies["setting"] == setting]
     yield from _comparisons_of_one_setting(close, setting, **draws)
     yield from _changes_between_settings(replies, more, **draws)
-    truth = consistency_beside_truth(close)[["consistency", "right"]].to_numpy()
-    area = stats.bootstrap(truth, roc_curve.area_under_roc_curve, **draws)
-    yield "right answers, area", area, 0.5
+    truth = consistency_beside_truth(close)
+    columns = truth[["consistency", "right", "relation_code"]].to_numpy()
+    area = stats.bootstrap(
+        columns, roc_curve.area_within_relations, truth["relation_code"], **draws
+    )
+    yield "right answers, AUC", area, 0.5
     _, mostly, half_of_time = false_less_true_answer_rates(misled, **draws)
     label = "false answers, less true ones, facts stated wrongly"
     yield f"{label} three times in four", mostly
