@@ -18,7 +18,7 @@ import pandas as pd
 
 from bench.plugins import knowledge_measures
 from helpers import UserError, exchange, models
-from helpers.metrics import matching
+from helpers.metrics import anchors, matching
 from helpers.models import LanguageModel, tokens
 from helpers.studies import STUDIES
 
@@ -123,7 +123,7 @@ def monitor_documents(
     answers: pd.DataFrame, lm: LanguageModel
 ) -> Iterator[dict[str, Any]]:
     """Yield a document a fact: its prompts' token ids and where the object starts."""
-    answers = answers[answers["context"] != "unrelated"]
+    answers = answers[answers["context"].isin(anchors.PAPER)]
     groups = list(zip(answers["item"], answers["variant"], strict=True))
     token_rows = tokens.rows_of_continuations(
         lm, list(answers["prompt"]), list(answers["continuation"]), groups

@@ -99,7 +99,7 @@ def marks_by_fact_and_prompt(
     )
     prompts = wide.columns
     if prompt == "context":
-        prompts = prompts.union(["none", "right", "unrelated", "wrong"])
+        prompts = prompts.union(["none", "noun", "right", "unrelated", "wrong"])
     wide = wide.reindex(columns=prompts).rename_axis(columns=None).reset_index()
     return wide[[*_FACT_COLUMNS, *prompts]]
 

@@ -11,9 +11,10 @@ from helpers import UserError, check_columns
 from helpers.metrics.accuracy import mark_texts
 
 ANCHOR_COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
-# Contexts of the paper's prompts; and those with the control, in none of its numbers.
+# Contexts of the paper's prompts; and our controls, which are in none of its numbers.
 PAPER = ("right", "none", "wrong")
-COMPARED = (*PAPER, "unrelated")
+CONTROLS = ("unrelated", "noun")
+COMPARED = (*PAPER, *CONTROLS)
 
 
 def anchor_probabilities(

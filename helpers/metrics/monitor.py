@@ -6,8 +6,9 @@ stands before the question is told by ``context``:
 - ``right``: the base frame after the true object, the primary anchor p+;
 - ``none``: each of the R frames without context, foreign anchors;
 - ``wrong``: the base frame after each of M other objects, foreign anchors;
-- ``unrelated``: the base frame after words that could not be an answer, if there are
-  any. They are our control of IRD and enter none of the paper's numbers.
+- ``unrelated``: the base frame after objects of other relations, which could not be an
+  answer, if there are any; ``noun``: after words that are nobody's object. They are our
+  controls of IRD and enter none of the paper's numbers.
 
 Rows with other contexts are left aside.
 
@@ -108,9 +109,9 @@ def fact_scores(
     DataFrame
         One row a fact, in the order of the answers: ``item, relation, n_tokens,
         n_frames, n_interferences, anchor`` (mean p+ over the tokens), ``pfd, ird,
-        aligned, control_ird`` (IRD's formula with unrelated words in place of wrong
-        objects; not a number where there are none, or their tokens differ),
-        ``deviation, known, counted`` (known and aligned).
+        aligned, control_ird, noun_ird`` (IRD's formula with unrelated words and with
+        nouns in place of wrong objects; not numbers where there are none, or their
+        tokens differ), ``deviation, known, counted`` (known and aligned).
 
     Examples
     --------
@@ -230,13 +231,13 @@ class _FactRow(NamedTuple):
     ird: float
     aligned: bool
     control_ird: float
+    noun_ird: float
 
 
 def _fact_row(item: str, anchors: list[_Anchor]) -> _FactRow:
     """Compare the anchors of one fact; what cannot be compared is not a number."""
     _check_anchors(item, anchors)
     of_paper = [anchor for anchor in anchors if anchor.context in PAPER]
-    control = [anchor for anchor in anchors if anchor.context == "unrelated"]
     primary = _probabilities(anchors, "right")[0]
     frames = _probabilities(anchors, "none")
     wrong = _probabilities(anchors, "wrong")
@@ -251,18 +252,27 @@ def _fact_row(item: str, anchors: list[_Anchor]) -> _FactRow:
         ird=float("nan"),
         aligned=_are_aligned(of_paper),
         control_ird=float("nan"),
+        noun_ird=float("nan"),
     )
     if not row.aligned:
         return row
-    row = row._replace(
+    return row._replace(
         pfd=mean_distance_from_primary(primary, frames),
         ird=mean_distance_from_primary(primary, wrong),
+        control_ird=_control_ird(anchors, "unrelated"),
+        noun_ird=_control_ird(anchors, "noun"),
     )
-    if control and _are_aligned([*of_paper, *control]):
-        unrelated = _probabilities(control, "unrelated")
-        control_ird = mean_distance_from_primary(primary, unrelated)
-        row = row._replace(control_ird=control_ird)
-    return row
+
+
+def _control_ird(anchors: list[_Anchor], context: str) -> float:
+    """Return IRD with a control's words in place of wrong ones, nan without any."""
+    words = _probabilities(anchors, context)
+    of_both = (*PAPER, context)
+    compared = [anchor for anchor in anchors if anchor.context in of_both]
+    if not words or not _are_aligned(compared):
+        return float("nan")
+    primary = _probabilities(anchors, "right")[0]
+    return mean_distance_from_primary(primary, words)
 
 
 def _check_anchors(item: str, anchors: list[_Anchor]) -> None:

@@ -2,8 +2,9 @@
 
 A frame is a sentence with ``[X]`` for the subject and, in cloze and fact-checking
 frames, ``[Y]`` for the object. A context is one entity put before the question:
-"France. Which ...?"; ours beside the paper's is an unrelated word, which could not be
-an answer.
+"France. Which ...?". Two are ours and not the paper's, controls that could not be an
+answer: an unrelated word, the object of another relation, and a noun, which is nobody's
+object.
 
 Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge",
 Table 1.
@@ -16,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError, check_columns
+from helpers.metrics.anchors import CONTROLS
 
 # What every table of probes has.
 PROBE_COLUMNS = (
@@ -37,7 +39,7 @@ QUESTION_COLUMNS = (
     "subject",
     "object",
 )
-CONTEXTS = ("none", "right", "wrong", "unrelated")
+CONTEXTS = ("none", "right", "wrong", *CONTROLS)
 VERDICTS = (" True", " False")
 
 _SLOT = re.compile(r"\[([XY])\]")
@@ -56,15 +58,16 @@ def question_probes(
     ----------
     facts : DataFrame
         Columns ``fact, relation, subject, object``, for wrong contexts ``distractors``,
-        and for unrelated ones ``unrelated``
-        (:func:`helpers.datasets.draw_unrelated_words`).
+        and for controls ``unrelated`` and ``noun``, lists of words
+        (:func:`helpers.datasets.draw_unrelated_words` and
+        :func:`helpers.datasets.draw_control_nouns`).
     frames : DataFrame
         Columns ``relation, kind, frame, template``.
     kind : {"qa", "wp"}
         Questions, or cloze sentences whose prompt ends where the object would stand.
-    contexts : sequence of {"none", "right", "wrong", "unrelated"}
+    contexts : sequence of {"none", "right", "wrong", "unrelated", "noun"}
         ``"wrong"`` gives one probe for each of the fact's distractors, ``"unrelated"``
-        one for each of its unrelated words.
+        one for each of its unrelated words, ``"noun"`` one for each of its nouns.
     n_frames : int, optional
         Only the first so many frames of each relation; by default all.
 
@@ -100,8 +103,7 @@ def question_probes(
             f'A context is one of {", ".join(CONTEXTS)}; "{unknown[0]}" is none.'
         )
     columns = ["fact", "relation", "subject", "object"]
-    if "unrelated" in contexts:
-        columns.append("unrelated")
+    columns += [context for context in contexts if context in CONTROLS]
     check_columns(facts, columns, "facts")
     templates = _templates_by_relation(facts, frames, kind, n_frames)
     rows = []
@@ -134,8 +136,8 @@ def monitor_probes(
 
     ``right`` is the base frame after the true object (the primary anchor), ``frame0``
     ... are the R frames without context, ``wrong0`` ... the base frame after each of
-    the M distractors. Where facts have unrelated words, ``unrelated0`` ... follow: the
-    control, which MONITOR leaves out.
+    the M distractors. Where facts have unrelated words or nouns, ``unrelated0`` ... and
+    ``noun0`` ... follow: the controls, which MONITOR leaves out.
 
     Parameters
     ----------
@@ -169,7 +171,8 @@ def monitor_probes(
     columns = ("fact", "relation", "subject", "object", "distractors")
     check_columns(facts, columns, "facts")
     templates = _templates_by_relation(facts, frames, "qa", n_frames)
-    misleading = ("wrong", "unrelated") if "unrelated" in facts else ("wrong",)
+    controls = [context for context in CONTROLS if context in facts]
+    misleading = ("wrong", *controls)
     rows = []
     for fact in facts.to_dict("records"):
         base_frame, base_template = templates[fact["relation"]][0]
@@ -320,8 +323,8 @@ def _contexts_of_fact(
         words: Sequence[str]
         if context == "right":
             words = [fact["object"]]
-        elif context == "unrelated":
-            words = fact["unrelated"]
+        elif context in CONTROLS:
+            words = fact[context]
         else:
             words = _distractors(fact)
         for index, word in enumerate(words):

@@ -36,8 +36,8 @@ LIST_WITHOUT_DETAILS = {
     "separator": "",
 }
 
-_MONITOR = re.compile(r"(right|frame|wrong|unrelated)(\d*)")
-_QUESTION = re.compile(r"(qa|wp)(\d+)(?:\+(right|wrong|unrelated)(\d*))?")
+_MONITOR = re.compile(r"(right|frame|wrong|unrelated|noun)(\d*)")
+_QUESTION = re.compile(r"(qa|wp)(\d+)(?:\+(right|wrong|unrelated|noun)(\d*))?")
 _STATEMENT = re.compile(r"fc(\d+)\+(pos|neg)(\d*)")
 _LIST = re.compile(r"(\d+) (\d+)")
 _TEMPLATE = re.compile(r"(HGP|MMP)(\d+)")

@@ -80,8 +80,8 @@ def ask(
         `helpers.probing.format_choice.choose_prompt_format`).
     facts : DataFrame, optional
         As from `helpers.datasets.load`; by default `n_facts` of each of `relations` (0
-        and none: all of the data set). Lists in a column `unrelated` are said in place
-        of words that are drawn.
+        and none: all of the data set). Lists in a column `unrelated` or `noun` are put
+        before the question in place of words that are drawn.
     dataset : str
         Where the frames come from: a name or a path.
     relations : sequence of str
@@ -90,7 +90,8 @@ def ask(
         Contexts in which the model also answers the base frame in words; by default it
         does so in every prompt.
     control : bool
-        Whether unrelated words are said first, too: no verdict rests on them.
+        Whether control words are put before the question, too: as many unrelated ones
+        as wrong ones, and one noun. No verdict rests on them.
     seed : int
         Of the draws.
     cache : str or Path, optional
@@ -112,6 +113,8 @@ def ask(
     if control and "unrelated" not in facts:
         unrelated = datasets.draw_unrelated_words(dataset, facts, seed)
         facts = facts.assign(unrelated=unrelated)
+    if control and "noun" not in facts:
+        facts = facts.assign(noun=datasets.draw_control_nouns(dataset, facts, seed))
     wrap = format_choice.probe_wrapper(model, dataset, facts, seed)
     probes = wrap(prompts.monitor_probes(facts, frames, n_frames))
     answered_in_words = None
@@ -163,8 +166,8 @@ def facts(
         or 1); ``base`` and ``average``, accuracy in the base prompt and over all of the
         paper's prompts that do not say the answer; ``asked_once``, the object's
         probability in the base prompt, and ``asked_frame1`` and so on, in every other
-        question frame. All in [0, 1]. ``written`` is what the model writes in the base
-        prompt.
+        question frame; ``noun_accuracy``, accuracy after nouns. All in [0, 1].
+        ``written`` is what the model writes in the base prompt.
     """
     known = anchors.known_facts(answers, rule=match)
     column = anchors.anchor_column(anchor_mode)
@@ -177,6 +180,8 @@ def facts(
     in_prompts_of_paper = marked["context"].isin(["none", "wrong"])
     scores["base"] = _share_right(marked[in_base_prompt], scores["item"])
     scores["average"] = _share_right(marked[in_prompts_of_paper], scores["item"])
+    after_noun = marked["context"] == "noun"
+    scores["noun_accuracy"] = _share_right(marked[after_noun], scores["item"])
     without_context = answers[answers["context"] == "none"]
     for frame, rows in without_context.groupby("frame"):
         name = f"asked_frame{int(frame)}" if frame else "asked_once"

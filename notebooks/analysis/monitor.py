@@ -21,21 +21,34 @@ from notebooks.kit.running_example import lyon_first, plainly_stated_facts
 
 # Times that the training text states a fact, as in the chapter on the atlas.
 OFTEN_THRESHOLD = 32
-FACT_MEASURES = ["anchor", "pfd", "ird", "control_ird", "deviation"]  # of a fact
+# Of a fact
+FACT_MEASURES = ["anchor", "pfd", "ird", "control_ird", "noun_ird", "deviation"]
 CONTEXT_TITLES = {  # before the question, as the figures label it
     "right": "right answer first",
     "none": "nothing first",
     "unrelated": "unrelated word first",
+    "noun": "noun first",
     "wrong": "wrong answer first",
 }
 FACT_KEYS = ["item", "relation"]  # columns beside those of the prompts
 PAIRED_ACCURACIES = (  # label, and the two columns of which it is the difference
     ("accuracy: right answer first, less nothing first", "right", "none"),
     ("accuracy: nothing first, less an unrelated word first", "none", "unrelated"),
+    ("accuracy: nothing first, less a noun first", "none", "noun"),
     ("accuracy: nothing first, less a wrong answer first", "none", "wrong"),
+    ("accuracy: a noun first, less a wrong answer first", "noun", "wrong"),
     ("after a wrong word: repeats it, less answers correctly", "repeats", "wrong"),
     ("accuracy: base frame, less the other frames", "base", "others"),
     ("accuracy: R + M prompts, less all R x M combinations", "cheap", "grid"),
+)
+
+
+WORD_COSTS = (  # label, and the accuracies of which it is the difference
+    ("unrelated word", "none", "unrelated"),
+    ("noun", "none", "noun"),
+    ("wrong answer", "none", "wrong"),
+    ("wrong answer beyond unrelated word", "unrelated", "wrong"),
+    ("wrong answer beyond noun", "noun", "wrong"),
 )
 
 
@@ -92,9 +105,9 @@ def sentence_on_hints_in_training(
 def control_ird_and_accuracies(
     both: pd.DataFrame, marks: pd.DataFrame, grid: pd.DataFrame, **draws: Any
 ) -> pd.DataFrame:
-    """Estimate control IRD, and accuracies over MONITOR's prompts and the grid's."""
-    mean_of_control = {"control_ird": (["control_ird"], stats.mean)}
-    control = stats.intervals_by_group(both, mean_of_control, **draws)
+    """Estimate IRD of the controls, and accuracies over all prompts and the grid's."""
+    means = {name: ([name], stats.mean) for name in ("control_ird", "noun_ird")}
+    control = stats.intervals_by_group(both, means, **draws)
     is_of_paper = marks["context"].isin(["none", "wrong"])
     marks_of_paper = accuracy.marks_by_fact_and_prompt(marks[is_of_paper])
     reductions = ["average", "maximum", "minimum", "base", "deviation"]
@@ -102,6 +115,26 @@ def control_ird_and_accuracies(
     reductions.remove("base")  # which no combination is
     of_grid = _accuracies_over_prompts(grid, reductions, "grid ", **draws)
     return pd.concat([control, of_paper, of_grid], ignore_index=True)
+
+
+def costs_by_form(
+    by_context: pd.DataFrame, facts: pd.DataFrame, dataset: str, **draws: Any
+) -> pd.DataFrame:
+    """Lay out what words before the question cost, in points, by form of the object."""
+    forms = datasets.forms_of_objects(dataset, facts).map(datasets.kind_of_form)
+    kind_of_fact = dict(zip(facts["fact"], forms, strict=True))
+    table = by_context.assign(objects=by_context["item"].map(kind_of_fact))
+    table = table.dropna(subset=["none", "unrelated", "noun", "wrong"])
+    rows = []
+    for kind in ("words", "codes", "numbers", "all"):
+        group = table if kind == "all" else table[table["objects"] == kind]
+        row: dict[str, Any] = {"objects": kind, "facts": len(group)}
+        for title, first, second in WORD_COSTS:
+            cost = _difference_within_relations(group, first, second, **draws)
+            row[title] = result_tables.interval(*cost[:3], digits=1, scale=100)
+        if len(group) or kind == "all":
+            rows.append(row)
+    return pd.DataFrame(rows).set_index("objects")
 
 
 def _accuracies_over_prompts(
@@ -424,6 +457,9 @@ def _comparisons_of_anchors(
     n_more = int((is_known & scores["aligned"] & ~scores["counted"]).sum())
     more = (n_more, np.nan, np.nan, len(scores))
     yield "facts that footnote 3 counts, too", more, 0.0
+    rows = counted.dropna(subset="noun_ird").set_index("item")
+    gap = _difference_within_relations(rows, "ird", "noun_ird", **draws)
+    yield "distance from the anchor: after wrong answers, less after nouns", gap, 0.0
     weights = monitor_range_over_weights(counted, **draws)
     yield "range of MONITOR over all weights (against 0.1)", weights, 0.1
 

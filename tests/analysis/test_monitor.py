@@ -111,15 +111,17 @@ def test_accuracies_over_prompts_and_combinations():
         ("a", "right", "right", 1),
         ("a", "wrong0", "wrong", 0),
         ("a", "unrelated0", "unrelated", 1),
+        ("a", "noun0", "noun", 1),
     ]
     marks = pd.DataFrame(rows, columns=["item", "variant", "context", "right"])
     grid = pd.DataFrame({"item": ["a"], "relation": "P17", "x": 1.0, "y": 0.5})
     both = pd.DataFrame({"item": ["a"], "relation": "P17", "control_ird": 0.25})
+    both["noun_ird"] = 0.5
     found = analysis.control_ird_and_accuracies(
         both, marks.assign(relation="P17"), grid, **DRAWS
     )
     found = found.query("relation == 'all'").set_index("measure")["estimate"]
-    assert found["control_ird"] == 0.25
+    assert found[["control_ird", "noun_ird"]].tolist() == [0.25, 0.5]
     assert found[["average", "maximum", "minimum", "base"]].tolist() == [1 / 3, 1, 0, 1]
     assert found[["grid average", "grid maximum", "grid minimum"]].tolist() == [
         0.75,
@@ -228,6 +230,27 @@ def test_losses_and_gains_of_an_unrelated_word_by_hand():
     assert (lost.estimate, lost.n) == (0.375, 4)
     assert (gained.estimate, gained.n) == (0.1, 4)
     assert (often.estimate, often.n) == (0.5, 3)
+
+
+def test_costs_by_form_of_the_object_by_hand():
+    facts = datasets.load("atlas", ["P17", "P298"], n=2)  # words, and codes of capitals
+    table = pd.DataFrame({"item": facts["fact"], "relation": facts["relation"]})
+    is_word = facts["relation"] == "P17"
+    table["none"] = 1.0
+    table["unrelated"] = np.where(is_word, 0.8, 1.0)
+    table["noun"] = np.where(is_word, [0.0, 1.0] * 2, 0.75)
+    table["wrong"] = 0.4
+    found = analysis.costs_by_form(table, facts, "atlas", **DRAWS)
+    assert list(found.index) == ["words", "codes", "all"]
+    assert found["facts"].tolist() == [2, 2, 4]
+    costs = found.drop(columns="facts").map(lambda cell: float(cell.split(" [")[0]))
+    assert costs.loc["words"].tolist() == [20, 50, 60, 40, 10]
+    assert costs.loc["codes"].tolist() == [0, 25, 60, 60, 35]
+    assert costs.loc["all"].tolist() == [10, 37.5, 60, 50, 22.5]
+    older = table.assign(noun=np.nan)  # answers from before there were nouns
+    assert analysis.costs_by_form(older, facts, "atlas", **DRAWS)["facts"].tolist() == [
+        0
+    ]
 
 
 def test_attribution_keeps_tokens_in_order_though_they_repeat(monkeypatch):

@@ -51,7 +51,7 @@ def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
-    assert len(answers) == 3 * 4 * (13 + 5)
+    assert len(answers) == 3 * 4 * (13 + 5 + 1)
     known = anchors.known_facts(answers)
     scores = monitor.fact_scores(answers, known)
     assert known.any()
@@ -100,6 +100,9 @@ def test_findings_and_comparisons_hold_what_was_counted(
     assert compared.loc[label, "estimate"] == pytest.approx(cost)
     loss = (rates["unrelated"] - rates["wrong"]).mean()
     assert compared.loc["wrong word costs accuracy", "estimate"] == pytest.approx(loss)
+    label = "accuracy: a noun first, less a wrong answer first"
+    loss = (rates["noun"] - rates["wrong"]).mean()
+    assert compared.loc[label, "estimate"] == pytest.approx(loss)
     net = 100 * (base - rates["unrelated"]).mean()
     assert f" {net:.1f} [" in found["wrong_word_costs_accuracy"].sentence
     label = "an unrelated word: {}, of the facts {} with nothing first"
@@ -144,6 +147,6 @@ def test_fktc_folder_runs_through(shared, tmp_path):
     counts = runs.load_answers(done).groupby("item").size()
     relations = runs.load_answers(done).groupby("item")["relation"].first()
     assert relations.nunique() == 20
-    assert (counts[relations.isin(["P264", "P276"])] == 12 + 5).all()
-    assert (counts[~relations.isin(["P264", "P276"])] == 13 + 5).all()
+    assert (counts[relations.isin(["P264", "P276"])] == 12 + 5 + 1).all()
+    assert (counts[~relations.isin(["P264", "P276"])] == 13 + 5 + 1).all()
     assert runs.load_manifest(done)["dataset"]["name"] == "fktc"

@@ -59,8 +59,9 @@ def test_rules_beside_each_other():
     assert split["coverage"].tolist() == [0.0, 0.0, 0.5]
     control = table[(table["context"] == "none") & (table["frame"] == 0)]
     control = control.assign(variant="unrelated0", context="unrelated", text="Rome")
+    noun = control.assign(variant="noun0", context="noun")
     more = accuracy.accuracy_and_coverage_by_rule(
-        pd.concat([table, control]), pd.Series({"a": True, "b": True})
+        pd.concat([table, control, noun]), pd.Series({"a": True, "b": True})
     )
     pd.testing.assert_frame_equal(more, found)  # they are not the paper's prompts
 

@@ -74,10 +74,14 @@ def test_three_facts_by_hand():
 
 
 # By hand. a: after unrelated words its tokens move by (2/10, 1/4) and (1/10, 0), so the
-# control is (9/40 + 1/20) / 2 = 11/80. b: it moves by 1/4 after the one word said. c
-# has none.
+# control is (9/40 + 1/20) / 2 = 11/80; after the noun by (4/10, 1/2), so it is 9/20. b: it
+# moves by 1/4 after the one word said, and has no noun. c has neither.
 CONTROL = {
-    "P17-a": {"unrelated0": [F(7, 10), F(3, 4)], "unrelated1": [F(1), F(1)]},
+    "P17-a": {
+        "unrelated0": [F(7, 10), F(3, 4)],
+        "unrelated1": [F(1), F(1)],
+        "noun0": [F(5, 10), F(1, 2)],
+    },
     "P17-b": {"unrelated0": [F(3, 4)]},
 }
 
@@ -92,21 +96,25 @@ def test_control_ird_by_hand():
         [11 / 80, 1 / 4], abs=1e-12
     )
     assert math.isnan(facts["control_ird"][2])
+    assert facts["noun_ird"][0] == pytest.approx(9 / 20, abs=1e-12)
+    assert facts["noun_ird"].isna().tolist() == [False, True, True]
     paper = monitor.fact_scores(table(THREE))
     other = monitor.fact_scores(
         controlled({"P17-b": {"unrelated0": [F(1, 2), F(1, 2)]}})
     )
     assert other["control_ird"].isna().all()  # its tokens are others
+    controls = ["control_ird", "noun_ird"]
     for found in (facts, other):
-        found = found.drop(columns="control_ird")
+        found = found.drop(columns=controls)
         pd.testing.assert_frame_equal(
-            found, paper.drop(columns="control_ird"), check_exact=True
+            found, paper.drop(columns=controls), check_exact=True
         )
+        assert monitor.monitor_score(found) == monitor.monitor_score(paper)
 
 
 def test_unrelated_words_change_no_verdict_on_a_fact():
     texts = controlled().assign(text="Rome", object="Rome")
-    texts.loc[texts["context"] != "unrelated", "text"] = "Oslo"
+    texts.loc[~texts["context"].isin(["unrelated", "noun"]), "text"] = "Oslo"
     assert not known_facts(texts, counts="any").any()
 
 

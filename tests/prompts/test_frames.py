@@ -88,6 +88,20 @@ def test_unrelated_words_only_add_prompts(facts, frames):
         prompts.question_probes(facts, frames, contexts=("unrelated",))
 
 
+def test_nouns_follow_unrelated_words(facts, frames):
+    unrelated = facts.assign(unrelated=[["Helium"], ["Helium"], []])
+    probes = prompts.monitor_probes(unrelated.assign(noun=[["Lamp"], [], []]), frames)
+    noun = probes["context"] == "noun"
+    before = prompts.monitor_probes(unrelated, frames)
+    pd.testing.assert_frame_equal(probes[~noun].reset_index(drop=True), before)
+    columns = ["item", "variant", "frame", "context_index", "prompt"]
+    assert probes.loc[noun, columns].to_numpy().tolist() == [
+        ["P17-1", "noun0", 0, 0, "Lamp. Frame 0: where is Lyon?"]
+    ]
+    with pytest.raises(UserError, match="lacks the column noun"):
+        prompts.question_probes(facts, frames, contexts=("noun",))
+
+
 def test_n_frames_takes_the_first(facts, frames):
     probes = prompts.monitor_probes(facts, frames, n_frames=4)
     assert set(probes[probes["context"] == "none"]["frame"]) == {0, 1, 2, 3}

@@ -13,7 +13,8 @@ QUESTION = ["kind", "frame", "context", "context_index"]
 
 @pytest.fixture(scope="module")
 def facts():
-    return datasets.load("atlas", ["P17"], n=2).assign(unrelated=[["Helium"]] * 2)
+    controls = {"unrelated": [["Helium"]] * 2, "noun": [["Lamp"]] * 2}
+    return datasets.load("atlas", ["P17"], n=2).assign(**controls)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ def facts():
     [
         lambda facts, frames: prompts.monitor_probes(facts, frames),
         lambda facts, frames: prompts.question_probes(
-            facts, frames, contexts=("none", "right", "wrong", "unrelated")
+            facts, frames, contexts=("none", "right", "wrong", "unrelated", "noun")
         ),
         lambda facts, frames: prompts.question_probes(facts, frames, "wp"),
         lambda facts, frames: prompts.fact_check_probes(facts, frames),
