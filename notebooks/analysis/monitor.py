@@ -15,6 +15,7 @@ from helpers.datasets.exposure import BUNDLED_MODELS_FOLDER
 from helpers.metrics import accuracy, anchors, monitor, roc_curve
 from helpers.models import LanguageModel
 from helpers.probing import attribution, format_choice
+from helpers.studies import monitor as study
 from notebooks.kit import plots, published, runs_against_papers
 from notebooks.kit.plots import result_tables, shared_figures
 from notebooks.kit.running_example import lyon_first, plainly_stated_facts
@@ -317,15 +318,48 @@ def monitor_range_over_weights(
     return stats.bootstrap(values, range_of_ratios, counted["relation"], **draws)
 
 
-def exposure_correlation_over_control(
-    seen: pd.DataFrame, **draws: Any
+def stability_and_exposure(truth: pd.DataFrame) -> pd.DataFrame:
+    """Return of each fact its scores by exposure: higher is steadier, or likelier.
+
+    ``stability`` is 0 where a fact does not count, as in MONITOR's verdict; the
+    steadiness after wrong answers and after unrelated words is one less the distance.
+    ``relation_code`` is the relation as a whole number.
+    """
+    codes, _ = pd.factorize(truth["relation"])
+    return pd.DataFrame(
+        {
+            "stability": study.verdict(truth)["score"],
+            "asked once": truth["asked_once"],
+            "after wrong answers": 1 - truth["ird"],
+            "after unrelated words": 1 - truth["control_ird"],
+            "exposures": truth["exposures"],
+            "relation_code": codes,
+        }
+    )
+
+
+def exposure_rank_correlation(
+    scores: pd.DataFrame, name: str, **draws: Any
+) -> stats.Interval:
+    """Correlate the ranks of a score and of exposure within relations."""
+    rows = scores[[name, "exposures", "relation_code"]].dropna()
+    return stats.bootstrap(
+        rows, stats.rank_correlation_within_groups, rows["relation_code"], **draws
+    )
+
+
+def exposure_rank_correlation_difference(
+    scores: pd.DataFrame, first: str, second: str, **draws: Any
 ) -> stats.Difference:
-    """Estimate how much more closely deviation than control IRD follows exposure."""
-    rows = seen.dropna(subset="control_ird")
-    deviation = rows[["deviation", "exposures"]] * [-1, 1]
-    control = rows[["control_ird", "exposures"]] * [-1, 1]
+    """Estimate how much more closely one score follows exposure than another."""
+    rows = scores.dropna(subset=[first, second])
+    others = ["exposures", "relation_code"]
     return stats.paired_difference(
-        deviation, control, stats.spearman_correlation, rows["relation"], **draws
+        rows[[first, *others]],
+        rows[[second, *others]],
+        stats.rank_correlation_within_groups,
+        rows["relation_code"],
+        **draws,
     )
 
 
@@ -352,13 +386,14 @@ def area_of_anchor_less_deviation(
     truth: pd.DataFrame, **draws: Any
 ) -> stats.Difference:
     """Compare the anchor's and the deviation's AUC for whether a fact was read."""
+    codes, _ = pd.factorize(truth["relation"])
     read = truth["exposures"] > 0
-    by_anchor = np.column_stack([truth["anchor"], read])
-    by_deviation = np.column_stack([-truth["deviation"], read])
+    by_anchor = np.column_stack([truth["anchor"], read, codes])
+    by_deviation = np.column_stack([-truth["deviation"], read, codes])
     return stats.paired_difference(
         by_anchor,
         by_deviation,
-        roc_curve.area_under_roc_curve,
+        roc_curve.area_within_relations,
         truth["relation"],
         **draws,
     )
@@ -406,9 +441,13 @@ def comparisons_for_appendix(
     drop = monitor_drop_after_first_readings(seen, **draws)
     yield "MONITOR: never read, less read once or twice", drop, 0.0
     areas = area_of_anchor_less_deviation(seen, **draws)
-    yield "area under the curve, read or not: anchor, less deviation", areas, 0.0
-    label = "rank correlation of stability and exposure: deviation, less control IRD"
-    yield label, exposure_correlation_over_control(seen, **draws), 0.0
+    yield "AUC, read or not: anchor, less deviation", areas, 0.0
+    scores_of_facts = stability_and_exposure(truth)
+    control = exposure_rank_correlation_difference(
+        scores_of_facts, "after wrong answers", "after unrelated words", **draws
+    )
+    label = "rank correlation with exposure: IRD, less its control"
+    yield label, control, 0.0
 
 
 def _accuracies_by_fact(

@@ -183,6 +183,7 @@ def test_truths_count_lucky_answers_as_right():
             "seen": [True, True, False, False],
             "consistency": [1.0, 0.5, 0.25, 0.75],
             "exposures": [8, 8, 0, np.nan],
+            "relation": ["P17", "P17", "P36", "P17"],
         }
     )
     found = analysis.consistency_beside_truth(rows)

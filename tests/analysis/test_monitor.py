@@ -199,18 +199,46 @@ def test_anchor_and_deviation_by_pairs_in_order():
     assert np.isnan(analysis.area_of_anchor_less_deviation(alone, **DRAWS).estimate)
 
 
-def test_the_deviation_and_its_control_are_compared_on_the_same_facts():
-    exposures = np.arange(40.0)
-    seen = facts(
-        exposures=exposures, deviation=-exposures, control_ird=np.tile([0.1, 0.2], 20)
+def test_scores_follow_exposure_within_relations_by_hand():
+    """Of four facts in each of two relations, the second of which scores higher."""
+    exposures = [0, 1, 2, 4] * 2
+    truth = pd.DataFrame(
+        {
+            "item": [f"f{place}" for place in range(8)],
+            "relation": ["P17"] * 4 + ["P36"] * 4,
+            "exposures": exposures,
+            "counted": [False, True, True, True] * 2,
+            "anchor": 1.0,
+            "deviation": [0.9, 0.6, 0.4, 0.5, 0.3, 0.2, 0.0, 0.1],
+            "asked_once": [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9],
+            "ird": [0.4, 0.3, 0.2, 0.1] * 2,
+            "control_ird": [0.1, 0.2, 0.3, 0.4] * 2,
+        }
     )
-    found = analysis.exposure_correlation_over_control(seen, **DRAWS)
-    by_control = pd.Series(-seen["control_ird"]).corr(
-        seen["exposures"], method="spearman"
+    by_score = analysis.stability_and_exposure(truth)
+    # A fact that does not count has the stability 0, whatever its deviation.
+    assert by_score["stability"].tolist() == pytest.approx(
+        [0, 0.4, 0.6, 0.5, 0, 0.8, 1.0, 0.9]
     )
-    assert found.estimate == pytest.approx(1 - by_control)
-    seen.loc[0, "control_ird"] = np.nan
-    assert analysis.exposure_correlation_over_control(seen, **DRAWS).n == 39
+    # Ranks 1, 2, 4, 3 against 1, 2, 3, 4: r = 1 - 6 * 2 / (4 * 15) in each relation.
+    rank = analysis.exposure_rank_correlation(by_score, "stability", **DRAWS)
+    assert rank.estimate == pytest.approx(0.8)
+    once = analysis.exposure_rank_correlation(by_score, "asked once", **DRAWS)
+    assert once.estimate == pytest.approx(1)
+    lead = analysis.exposure_rank_correlation_difference(
+        by_score, "asked once", "stability", **DRAWS
+    )
+    assert (lead.estimate, lead.n) == (pytest.approx(0.2), 8)
+    # Distances after wrong answers fall with exposure, those after other words rise.
+    control = analysis.exposure_rank_correlation_difference(
+        by_score, "after wrong answers", "after unrelated words", **DRAWS
+    )
+    assert control.estimate == pytest.approx(2)
+    by_score.loc[0, "after unrelated words"] = np.nan
+    control = analysis.exposure_rank_correlation_difference(
+        by_score, "after wrong answers", "after unrelated words", **DRAWS
+    )
+    assert control.n == 7
 
 
 def test_losses_and_gains_of_an_unrelated_word_by_hand():
