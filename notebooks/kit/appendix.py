@@ -8,8 +8,9 @@ import pandas as pd
 from IPython.display import HTML
 
 from helpers import runs, stats
+from helpers.stats.resampling import CONFIDENCE_LEVEL
 from helpers.stats.results import INTERVAL_KINDS, KINDS_WITH_DRAWS
-from notebooks.kit.findings import Findings
+from notebooks.kit.findings import UNDECIDED, UNDEFINED, Findings
 from notebooks.kit.plots import result_tables
 
 CAPTIONS_FILE = Path(__file__).with_name("captions.toml")
@@ -35,6 +36,7 @@ def render_appendix(
     captions = texts["every"] | texts[run.chapter]
     digits = texts["digits"].get(run.chapter, {})
     words |= _captions_of_intervals(run.parameters["n_bootstrap"])
+    words["decided_by_chance"] = sentence_on_chance(findings.compared())
     tables = {
         **shown,
         "compared": findings.compared(),
@@ -58,6 +60,22 @@ def _captions_of_intervals(n_bootstrap: int) -> dict[str, str]:
         n_draws = n_bootstrap if kind in KINDS_WITH_DRAWS else 0
         captions[kind] = stats.interval_caption(kind, n_draws)
     return captions
+
+
+def sentence_on_chance(compared: pd.DataFrame) -> str:
+    """Say how many of the comparisons chance alone would decide, and how many are.
+
+    >>> table = pd.DataFrame({"decision": ["holds"] * 9 + ["undecided"] * 31})
+    >>> sentence_on_chance(table)
+    'Of 40 rows 9 are decided; chance alone would decide about 2.'
+    """
+    defined = compared[compared["decision"] != UNDEFINED]
+    decided = int((defined["decision"] != UNDECIDED).sum())
+    by_chance = (1 - CONFIDENCE_LEVEL) * len(defined)
+    return (
+        f"Of {len(defined)} rows {decided} are decided; chance alone would decide "
+        f"about {by_chance:.0f}."
+    )
 
 
 def manifest_as_table(folder: Path) -> pd.DataFrame:
