@@ -73,7 +73,9 @@ def test_findings_of_a_chapter(name):
         assert words.keys() <= {
             *("holds", "opposite", "undecided", "undefined", "main"),
             *("null", "digits", "scale", "unit", "heading"),
+            *("equivalent", "margin"),
         }
+        assert ("equivalent" in words) == ("margin" in words)
         sentences = [words[kind] for kind in ("holds", "opposite", "undecided")]
         assert all(sentence.endswith(".") for sentence in sentences)
 
