@@ -297,7 +297,7 @@ def comparisons_for_appendix(
     yield from _changes_between_settings(replies, more, **draws)
     truth = consistency_beside_truth(close)[["consistency", "right"]].to_numpy()
     area = stats.bootstrap(truth, roc_curve.area_under_roc_curve, **draws)
-    yield "right answers, area", area, 0.5
+    yield "right answers, AUC", area, 0.5
     _, mostly, half_of_time = false_less_true_answer_rates(misled, **draws)
     label = "false answers, less true ones, facts stated wrongly"
     yield f"{label} three times in four", mostly
