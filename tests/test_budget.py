@@ -27,10 +27,10 @@ class Budget(NamedTuple):
 BUDGETS = {
     "helpers": Budget(("helpers",), 110_200, 8.1, 11.2, 3.7, "helpers/exchange"),
     "exchange": Budget(("helpers/exchange",), 18_000, 8.2, 10.8, 4.8),
-    "notebooks": Budget(("notebooks",), 95_700, 9.3, 13.0, 3.2),
+    "notebooks": Budget(("notebooks",), 96_800, 9.3, 13.0, 3.2),
     "book": Budget(("book",), 32_000, 8.2, 10.2, 3.9),
     "bench": Budget(("bench",), 17_800, 8.5, 11.3, 4.0),
-    "tests": Budget(("tests",), 306_000, 9.4, 14.5, 7.2),
+    "tests": Budget(("tests",), 307_000, 9.4, 14.5, 7.2),
 }
 CHAPTERS = (
     *("atlas", "monitor", "knowledge_base", "latent_knowledge", "multiplicity"),
@@ -73,7 +73,9 @@ def test_findings_of_a_chapter(name):
         assert words.keys() <= {
             *("holds", "opposite", "undecided", "undefined", "main"),
             *("null", "digits", "scale", "unit", "heading"),
+            *("equivalent", "margin"),
         }
+        assert ("equivalent" in words) == ("margin" in words)
         sentences = [words[kind] for kind in ("holds", "opposite", "undecided")]
         assert all(sentence.endswith(".") for sentence in sentences)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
 import pandas as pd
 
 from helpers import stats
@@ -23,21 +22,29 @@ def add_strata(responses: pd.DataFrame) -> pd.DataFrame:
 
 
 def paired_effects(
-    pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]],
-    measures: Iterable[str],
-    n_resamples: int = 1000,
-    seed: int = 0,
+    pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]], measures: Iterable[str]
 ) -> pd.DataFrame:
-    """Average differences of paired models: tuned less base, larger less smaller ..."""
+    """Average differences of paired models: tuned less base, larger less smaller ...
+
+    Models of one family share their text, so a family counts once, with the mean of its
+    pairs (``pretrained``, of the first table). Intervals are Student's over families,
+    and ``n`` is the number of families.
+
+    >>> base = pd.DataFrame({"pretrained": ["A", "A", "B"], "UR": [0.0, 0.0, 0.0]})
+    >>> tuned = pd.DataFrame({"pretrained": ["A", "A", "B"], "UR": [0.2, 0.4, 0.5]})
+    >>> effects = paired_effects({"tuned": (base, tuned)}, ["UR"])
+    >>> effects[["estimate", "n"]].values[0].round(2).tolist()
+    [0.4, 2.0]
+    """
     rows = []
     for name, (first, second) in pairs.items():
+        family = first["pretrained"].to_numpy()
         for measure in measures:
-            both = np.column_stack([first[measure], second[measure]]).astype(float)
-            both = both[~np.isnan(both).any(axis=1)]
-            difference = stats.paired_difference(
-                both[:, 1], both[:, 0], n_resamples=n_resamples, seed=seed
-            )
-            rounded = difference._replace(estimate=round(difference.estimate, 12))
-            pair = {"effect": f"{name} ({len(both)})", "measure": measure}
-            rows.append(pair | rounded._asdict())
+            values = second[measure].to_numpy() - first[measure].to_numpy()
+            differences = pd.Series(values, dtype=float).dropna()
+            of_families = differences.groupby(family[differences.index]).mean()
+            interval = stats.student_interval(of_families)
+            rounded = interval._replace(estimate=round(interval.estimate, 12))
+            label = f"{name} ({len(of_families)} families)"
+            rows.append({"effect": label, "measure": measure} | rounded._asdict())
     return pd.DataFrame(rows)

@@ -38,6 +38,7 @@ from helpers.stats.resampling import (
     bootstrap_replicates,
     interval_bounds,
     mean,
+    student_interval,
     wilson_interval,
 )
 from helpers.stats.results import Correlation, Difference, Interval, interval_caption
@@ -76,5 +77,6 @@ __all__ = [
     "rank_correlation_within_groups",
     "simultaneous_level",
     "spearman_correlation",
+    "student_interval",
     "wilson_interval",
 ]

@@ -257,6 +257,26 @@ def wilson_interval(successes: float, n: float) -> Interval:
     return Interval(successes / n, max(0.0, float(low)), min(1.0, float(high)), n)
 
 
+def student_interval(values: npt.ArrayLike) -> Interval:
+    """Estimate a mean with Student's 95 % interval, of independent values.
+
+    Not numbers without values; bounds are none either for one alone.
+
+    >>> [round(value, 2) for value in student_interval([0.0, 1.0, 2.0])]
+    [1.0, -1.48, 3.48, 3]
+    """
+    sample = np.asarray(values, dtype=float)
+    n = len(sample)
+    if not n:
+        return Interval(np.nan, np.nan, np.nan, 0)
+    average = float(sample.mean())
+    if n < 2:
+        return Interval(average, np.nan, np.nan, n)
+    error = sample.std(ddof=1) / np.sqrt(n)
+    reach = float(scipy.stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, n - 1) * error)
+    return Interval(average, average - reach, average + reach, n)
+
+
 def binary_outcomes(table: np.ndarray, statistic: Statistic) -> np.ndarray:
     """Return the zeros and ones that a statistic averages; none if it is no share."""
     marks = getattr(statistic, "marks", None)

@@ -627,15 +627,12 @@ def measures_by_model(
     return result_tables.wide_interval_table(estimates, titles, percent, by=by)
 
 
-def size_and_tuning_effects(
-    gaps: pd.DataFrame, chosen: ModelPairs, **draw: int
-) -> pd.DataFrame:
+def size_and_tuning_effects(gaps: pd.DataFrame, chosen: ModelPairs) -> pd.DataFrame:
     """Set what size and tuning change in the paper's pairs of models beside ours."""
     pairs = knowledge_base.pairs_of_models()
     paper = knowledge_base_strata.paired_effects(
         {"larger": pairs["larger"], "tuned": pairs["tuned"]},
         KNOWLEDGE_BASE_MEASURES,
-        **draw,
     )
     paper = paper.assign(pair="Zheng et al., " + paper["effect"])
     in_paper = gaps["measure"].isin(KNOWLEDGE_BASE_MEASURES)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,6 +60,9 @@ MARK_PAIR_COLOURS = {
 }
 LESSONS = multiple_choice.LESSONS
 WRONG_LESSONS = LESSONS[-2:]  # what was planted
+# Of an option's probability, from the log-probabilities of its tokens.
+DRAW_RULES = {"sum": np.sum, "mean": np.mean}
+DRAW_TEMPERATURES = (0.5, 1.0, 1.5)
 DEFAULT_MARK_TITLES = {1: "right by default", 0: "wrong by default"}
 
 
@@ -215,15 +218,23 @@ def tally_of_chosen_answers(
     return table.set_index("training text")
 
 
-def option_probabilities(answers: pd.DataFrame) -> pd.Series:
-    """Scale an item's option probabilities under the default prompt to sum to 1."""
+def option_probabilities(
+    answers: pd.DataFrame, rule: str = "sum", temperature: float = 1.0
+) -> pd.Series:
+    """Scale an item's option probabilities under the default prompt to sum to 1.
+
+    They are those of the whole option, or by the mean of its tokens' log-probabilities;
+    a temperature below 1 sharpens them.
+    """
     first = answers[answers["variation"] == 0].set_index("item")
-    logs = first["logprobs"].map(np.sum).astype(float)
+    logs = first["logprobs"].map(DRAW_RULES[rule]).astype(float) / temperature
     p = np.exp(logs - logs.groupby("item").transform("max"))
     return p / p.groupby("item").transform("sum")
 
 
-def expected_ambiguity_of_draws(answers: pd.DataFrame, r: int) -> pd.DataFrame:
+def expected_ambiguity_of_draws(
+    answers: pd.DataFrame, r: int, rule: str = "sum", temperature: float = 1.0
+) -> pd.DataFrame:
     r"""Expect what r answers drawn from the default prompt alone would be.
 
     The probabilities of a question's options are scaled to sum to 1; r independent
@@ -236,16 +247,20 @@ def expected_ambiguity_of_draws(answers: pd.DataFrame, r: int) -> pd.DataFrame:
     >>> expected_ambiguity_of_draws(answers, 3).round(4).values.tolist()
     [[0.5625, 0.625]]
     """
-    p = option_probabilities(answers)
+    p = option_probabilities(answers, rule, temperature)
     all_alike = (p**r).groupby("item", sort=False).sum()
     two_alike = (p**2).groupby("item", sort=False).sum()
     return pd.DataFrame({"ambiguous": 1 - all_alike, "self_consistency": two_alike})
 
 
-def deviation_bounds_by_chance(
+def deviation_by_chance(
     marks: pd.DataFrame, n_resamples: int, seed: int
-) -> tuple[float, float]:
-    """Bound the deviation over equally good prompts, in points: 95 % of shuffles."""
+) -> stats.Interval:
+    """Return the deviation that equally good prompts would show.
+
+    Each question's marks are shuffled over the prompts: the mean over the shuffles, and
+    the bounds of 95 % of them.
+    """
     rng = np.random.default_rng(seed)
     right = marks.to_numpy(dtype=float)
     deviations = []
@@ -253,14 +268,15 @@ def deviation_bounds_by_chance(
         shuffled = rng.permuted(right, axis=1)
         deviations.append(accuracy.accuracy_over_prompts(shuffled, "deviation"))
     low, high = np.nan_to_num(np.quantile(deviations, [0.025, 0.975]))
-    return 100 * float(low), 100 * float(high)
+    mean = np.nan_to_num(np.mean(deviations))
+    return stats.Interval(float(mean), float(low), float(high), len(marks))
 
 
 def decision_on_deviation(spread: float, limit: float) -> str:
     """Decide whether a deviation, as printed, exceeds that of equally good prompts."""
     if np.isnan(spread):
         return UNDEFINED
-    if round(100 * spread, 1) > round(limit, 1):
+    if round(100 * spread, 1) > round(100 * limit, 1):
         return HOLDS
     return UNDECIDED
 
@@ -329,42 +345,84 @@ def unread_wordings(focus: str, known: pd.DataFrame | None) -> tuple[int, ...]:
     return ()
 
 
-def worst_prompt_in_words(
-    marks: pd.DataFrame, unread: Sequence[int] = ()
-) -> dict[str, str]:
-    """Name the least accurate prompt; write the deviation over the rest, in points."""
+def deviation_without_least_accurate_prompt(
+    marks: pd.DataFrame,
+) -> tuple[int, float]:
+    """Return the number of the least accurate prompt, and the deviation of the rest."""
     number = int(marks.mean().idxmin())
     other_marks = marks.drop(columns=number).to_numpy(dtype=float)
     deviation = accuracy.accuracy_over_prompts(other_marks, "deviation")
-    name = f"prompt {number}"
-    if number in unread:
-        name += " (a wording that training left out)"
-    return {"worst": name, "rest": f"{100 * float(deviation):.1f}"}
+    return number, float(deviation)
 
 
 def steady_share_of_draws(
-    answers: pd.DataFrame, r: int, tau: float, replacement: bool, **_: str
+    answers: pd.DataFrame,
+    r: int,
+    classes: Mapping[str, Any],
+    rule: str = "sum",
+    temperature: float = 1.0,
 ) -> pd.Series:
-    """Return how often r draws from a question's default prompt would be steady."""
+    """Return how often r draws from a question's default prompt would be steady.
+
+    `classes` are tau, replacement and correct_by. Draws are steady whichever option
+    they agree on: what is drawn from need not rank the options as the answers do.
+    """
     rng = np.random.default_rng(0)
+    tau = classes["tau"]
     shares = {}
-    for item, p in option_probabilities(answers).groupby("item"):
+    for item, p in option_probabilities(answers, rule, temperature).groupby("item"):
         draws = rng.choice(len(p), (1_000, r), p=p)
-        is_steady = multiplicity.self_consistency(draws, replacement) >= tau
-        shares[item] = is_steady.mean()
+        agreement = multiplicity.self_consistency(draws, classes["replacement"])
+        shares[item] = (agreement >= tau).mean()
     return pd.Series(shares, dtype=float)
 
 
-def steady_shares_in_words(close: pd.DataFrame, drawn: pd.Series) -> dict[str, str]:
-    """Write how many answers about facts read are steady, and how many draws if unread.
+def prompts_less_draws(
+    of_prompts: pd.Series, of_draws: pd.Series, relations: pd.Series, **draws: int
+) -> stats.Difference:
+    """Estimate a share under the prompts less that of draws, within relations."""
+    return stats.paired_difference(of_prompts, of_draws, strata=relations, **draws)
 
-    ``drawn`` is the share of draws about facts never read, from `drawn` by item.
+
+def differences_by_draw_rule(
+    close: pd.DataFrame,
+    answers: pd.DataFrame,
+    r: int,
+    classes: Mapping[str, Any],
+    **draws: int,
+) -> pd.DataFrame:
+    """Compare prompts with draws for each rule and temperature, in percent.
+
+    ``rule`` and ``temperature`` say what is drawn from; ``drawn: changed`` and
+    ``drawn: steady`` are of draws, the latter of questions wrong by default, and behind
+    each stands what the prompts have less that.
     """
-    is_read = close["lesson"].str.startswith("read").eq(True)
-    is_steady = close.loc[is_read, "class"] != "randomness"
-    never_read = close.loc[close["lesson"] == LESSONS[0], "item"]
-    means = group_means_in_percent(read=is_steady, drawn=drawn[never_read])
-    return means | {"n_read": str(len(is_steady))}
+    wrong = close[close["default"] == 0]
+    rows = []
+    for rule, temperature in product(DRAW_RULES, DRAW_TEMPERATURES):
+        ambiguity = expected_ambiguity_of_draws(answers, r, rule, temperature)
+        changed = ambiguity.loc[close["item"], "ambiguous"]
+        changes = prompts_less_draws(
+            close["ambiguous"], changed, close["relation"], **draws
+        )
+        steady = steady_share_of_draws(answers, r, classes, rule, temperature)
+        steady = steady[wrong["item"]]
+        errors = prompts_less_draws(wrong["error"], steady, wrong["relation"], **draws)
+        row = {
+            "rule": rule,
+            "temperature": temperature,
+            "drawn: changed": _in_percent(changed.mean()),
+            "changed by prompts, less": _in_percent(*changes[:3]),
+            "drawn: steady": _in_percent(steady.mean()),
+            "errors that stay, less": _in_percent(*errors[:3]),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("rule")
+
+
+def _in_percent(*estimate: float) -> str:
+    """Write a share, and its bounds if there are any, in percent."""
+    return result_tables.interval(*estimate, digits=1, scale=100)
 
 
 def mark_shares_beside_default(
@@ -673,11 +731,13 @@ def comparisons_for_appendix(
     focus: str,
     *,
     due: pd.Series,
-    drawn: pd.Series,
     **draws: int,
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield what else is compared: a label, its statistic, the value of no effect."""
-    yield from _comparisons_of_errors(close, drawn, **draws)
+    changed = stats.wilson_interval(close["ambiguous"].sum(), len(close))
+    yield "answers that change under the prompts (against a half)", changed, 0.5
+    yield from _comparisons_of_errors(close)
+    yield _comparison_without_least_accurate_prompt(marks, **draws)
     luck = stats.paired_difference(close["default"], close["factuality"], **draws)
     yield "accuracy at the default prompt, less factuality", luck, 0.0
     yield _comparison_of_nearest_prompts(marks)
@@ -704,14 +764,22 @@ def comparisons_for_appendix(
     yield label, lead, 0.0
 
 
-def _comparisons_of_errors(
-    close: pd.DataFrame, drawn: pd.Series, **draws: int
-) -> Iterator[tuple[str, Any, float]]:
+def _comparison_without_least_accurate_prompt(
+    marks: pd.DataFrame, **draws: int
+) -> tuple[str, Any, float]:
+    """Return the deviation without one prompt, against that of equally good ones."""
+    number, deviation = deviation_without_least_accurate_prompt(marks)
+    chance = deviation_by_chance(marks.drop(columns=number), **draws)
+    label = f"standard deviation of accuracy without prompt {number}, the least"
+    label += " accurate (against that of equally good prompts)"
+    return label, (deviation, np.nan, np.nan, len(marks)), chance.estimate
+
+
+def _comparisons_of_errors(close: pd.DataFrame) -> Iterator[tuple[str, Any, float]]:
     """Yield how many errors under the default prompt stay under all prompts."""
     wrong = close.loc[close["default"] == 0]
-    steady_draws = drawn[wrong["item"]].to_numpy()
-    difference = stats.paired_difference(wrong["error"], steady_draws, **draws)
-    yield "errors that stay, less steady draws from the default prompt", difference, 0.0
+    share = stats.wilson_interval(wrong["error"].sum(), len(wrong))
+    yield "errors that stay (against a half)", share, 0.5
     is_planted = wrong["lesson"].str.startswith(WRONG_LESSONS).eq(True)
     planted = wrong.loc[is_planted, "error"]
     share = stats.wilson_interval(planted.sum(), len(planted))
@@ -758,7 +826,7 @@ def _comparisons_of_detectors(
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield what perplexity and entropy detect: randomness, wrong, planted answers."""
     lead = detector_lead_on_randomness(-close["logprob"], close, **draws)
-    label = "area of perplexity, over all prompts: randomness, less steady errors"
+    label = "AUC of perplexity, over all prompts: randomness, less steady errors"
     yield label, lead, 0.0
     is_wrong = 1 - halves["default"]
     lead = bootstrap_within_groups(
@@ -767,7 +835,7 @@ def _comparisons_of_detectors(
         halves["default"],
         **draws,
     )
-    label = "area for wrong answers at the default prompt: entropy, less perplexity"
+    label = "AUC for wrong answers at the default prompt: entropy, less perplexity"
     yield label, lead, 0.0
     is_steady = close["class"] != "randomness"
     is_planted_or_right = close["lesson"].str.startswith(WRONG_LESSONS) | (
@@ -780,7 +848,7 @@ def _comparisons_of_detectors(
         rows["error"],
         **draws,
     )
-    label = "area of perplexity: planted errors among steady answers (against 0.5)"
+    label = "AUC of perplexity: planted errors among steady answers (against 0.5)"
     yield label, area, 0.5
 
 

@@ -1,6 +1,6 @@
 """The kept answers of SmolLM2, a model that people use, by how frequent a name is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -11,6 +11,7 @@ from helpers import datasets, exchange, stats
 from helpers.datasets.exposure import name_frequencies, training_exposure
 from helpers.exchange import record
 from helpers.metrics import accuracy, roc_curve
+from helpers.metrics.matching import normalise_text
 from helpers.runs import PROJECT_FOLDER
 from helpers.studies import STUDIES, compare_models
 from helpers.studies.model_comparison import facts_by_item
@@ -84,6 +85,53 @@ def accuracy_by_fact_and_context(answers: pd.DataFrame) -> pd.DataFrame:
         occurrences=items.map(occurrences),
         often=items.map(occurrences.map(_frequency_group)),
     )
+
+
+def changed_answers_by_fact(answers: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return how often a fact's answer changes, by what was changed in the prompt.
+
+    `column` is ``right``, whether the answer is, or ``text``. ``reworded`` takes the
+    mean over all ordered pairs of wordings of the question alone, since none of them is
+    the base of the others; ``unrelated`` and ``wrong`` that over the words put before
+    the first wording.
+    """
+    marked = accuracy.mark_texts(answers)
+    marked = marked.assign(text=marked["text"].map(normalise_text))
+    alone = marked[marked["context"] == "none"]
+    n_wordings = alone.groupby("item")[column].size()
+    n_alike = alone.groupby(["item", column]).size()
+    pairs_alike = (n_alike * (n_alike - 1)).groupby("item").sum()
+    base = alone[alone["frame"] == 0].set_index("item")[column]
+    changed = {"reworded": 1 - pairs_alike / (n_wordings * (n_wordings - 1))}
+    for context in ("unrelated", "wrong"):
+        rows = marked[marked["context"] == context]
+        differs = rows[column] != rows["item"].map(base)
+        changed[context] = differs.groupby(rows["item"]).mean()
+    relations = marked.drop_duplicates("item").set_index("item")["relation"]
+    return pd.DataFrame(changed).assign(relation=relations)
+
+
+def changes_beyond_a_word(
+    changed: pd.DataFrame, context: str, **draws: int
+) -> stats.Difference:
+    """Estimate how many more answers another wording changes than a word does."""
+    return stats.paired_difference(
+        changed["reworded"], changed[context], strata=changed["relation"], **draws
+    )
+
+
+def comparisons_of_changes(
+    answers: pd.DataFrame, **draws: int
+) -> Iterator[tuple[str, stats.Difference]]:
+    """Yield what another wording changes, less what a word does, without a sentence."""
+    marks = changed_answers_by_fact(answers, "right")
+    texts = changed_answers_by_fact(answers, "text")
+    label = "right or wrong changes: another wording, less a wrong answer first"
+    yield label, changes_beyond_a_word(marks, "wrong", **draws)
+    label = "the answer changes: another wording, less an unrelated word first"
+    yield label, changes_beyond_a_word(texts, "unrelated", **draws)
+    label = "the answer changes: another wording, less a wrong answer first"
+    yield label, changes_beyond_a_word(texts, "wrong", **draws)
 
 
 def _frequency_group(occurrences: float) -> int:
@@ -178,7 +226,7 @@ def correlations_with_name_frequency(facts: pd.DataFrame, **draws: int) -> pd.Da
             **draws,
         )
         text = result_tables.interval(area.estimate, area.low, area.high, digits=2)
-        rows.append({"what": title, **rank._asdict(), "area": text})
+        rows.append({"what": title, **rank._asdict(), "AUC": text})
     return pd.DataFrame(rows)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from IPython.display import HTML
 
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
+EQUIVALENT = "equivalent"  # undecided, but surely nearer to no effect than the margin
 FINDINGS_FILE = "findings.json"
 CLAIMS_FOLDER = Path(__file__).parents[1] / "claims"
 DOTTED_BAR_NOTE = '<p class="note-below">Dotted bar: we cannot tell.</p>'
@@ -54,9 +55,11 @@ def finding_of_claim(
     holds: str,
     opposite: str = "",
     undecided: str = "",
+    equivalent: str = "",
     undefined: str = "",
     decision: str = "",
     null: float = 0.0,
+    margin: float = 0.0,
     digits: int = 1,
     scale: float = 100.0,
     unit: str = " points",
@@ -70,13 +73,21 @@ def finding_of_claim(
     'Down by 20.0 [10.0, 30.0] points.'
     >>> finding_of_claim("rises", (-0.2, -0.5, 0.1, 90), **words).sentence
     '-20.0 [-50.0, 10.0] points?'
+
+    A claim may name a `margin` within which an effect is as good as none:
+
+    >>> words |= {"equivalent": "Level.", "margin": 0.05}
+    >>> finding_of_claim("rises", (0.01, -0.03, 0.04, 90), **words).sentence
+    'Level.'
+    >>> finding_of_claim("rises", (0.02, -0.03, 0.06, 90), **words).sentence
+    '2.0 [-3.0, 6.0] points?'
     """
     estimate, low, high, n = _estimate_bounds_n(result)
     effect = [estimate - null, low - null, high - null]
     if not decision:
         # Decided by the numbers as they are printed.
         printed = [round(scale * number, digits) for number in effect]
-        decision = _decision_of_interval(*printed)
+        decision = _decision_of_interval(*printed, margin=scale * margin)
     if decision == OPPOSITE:
         effect = [-effect[0], -effect[2], -effect[1]]
     value = result_tables.interval(estimate, low, high, digits, scale)
@@ -87,6 +98,7 @@ def finding_of_claim(
         HOLDS: holds,
         OPPOSITE: opposite,
         UNDECIDED: undecided,
+        EQUIVALENT: equivalent,
         UNDEFINED: undefined or default,
     }
     sentence = wordings[decision].format(**(numbers | words))
@@ -104,14 +116,18 @@ def _estimate_bounds_n(result: Any) -> tuple[float, float, float, float]:
     return estimate, low, high, n
 
 
-def _decision_of_interval(estimate: float, low: float, high: float) -> str:
-    """Compare an interval, as it is written, with zero."""
+def _decision_of_interval(
+    estimate: float, low: float, high: float, margin: float = 0.0
+) -> str:
+    """Compare an interval, as it is written, with zero and with a margin around it."""
     if np.isnan(estimate):
         return UNDEFINED
     if low > 0:
         return HOLDS
     if high < 0:
         return OPPOSITE
+    if -margin < low and high < margin:
+        return EQUIVALENT
     return UNDECIDED
 
 
@@ -121,10 +137,10 @@ def claim_wordings(
 ) -> dict[str, dict[str, Any]]:
     """Return the wordings of a chapter's claims, and how their numbers are written.
 
-    A claim has ``holds, opposite, undecided`` and may have ``undefined``, ``main:
-    true`` (it stands at the chapter's start), ``null, digits, scale, unit`` as
-    :func:`finding_of_claim` takes them, and ``heading``: by decision, what the section
-    of its statistic is called in the book.
+    A claim has ``holds, opposite, undecided`` and may have ``undefined``,
+    ``equivalent`` with its ``margin``, ``main: true`` (it stands at the chapter's
+    start), ``null, digits, scale, unit`` as :func:`finding_of_claim` takes them, and
+    ``heading``: by decision, what the section of its statistic is called in the book.
     """
     path = folder / f"{chapter}.yaml"
     if not path.is_file():

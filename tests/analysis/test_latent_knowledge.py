@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from sklearn.calibration import calibration_curve
 
-from helpers import UserError, stats
+from helpers import UserError, datasets, stats
 from helpers.metrics import subsumption
 from helpers.models import LanguageModel
 from notebooks.analysis import latent_knowledge as analysis
@@ -270,17 +270,137 @@ def test_chance_within_relations_is_taken_off():
         for first in permutations(range(3))
         for second in permutations((3, 4))
     ]
-    draws = np.array(
-        [np.column_stack([small, large[order], relations]) for order in orders]
+    groups = np.array(
+        [
+            latent_subsumption.shared_knowledge_by_group(
+                small, large[order], np.array(relations)
+            )
+            for order in orders
+        ]
     )
-    assert latent_subsumption.subsumption_beyond_chance(draws).mean() == pytest.approx(
-        0
+    beyond_chance = latent_subsumption.subsumption_beyond_chance(groups)
+    assert beyond_chance.mean() == pytest.approx(0)
+    # As they stand two of three are shared. In the first relation the small model knows
+    # two facts, and of the other two the large one knows 1/2 and 2/2; in the second it
+    # knows one, and the large one knows the other.
+    assert groups[0].tolist() == [[3, 2, 1, 1.5], [2, 1, 1, 1]]
+    assert beyond_chance[0] == pytest.approx((2 - 2.5) / 3)
+
+
+def test_shared_exposure_is_no_shared_knowledge():
+    """Both know what they read often: by chance 3/5 are shared, of equal exposure all."""
+    often, never = list("abcd"), list("ef")
+    known = pd.DataFrame(
+        {"small": [1.0] * 4 + [0] * 2, "large": [1.0] * 4 + [0] * 2},
+        index=often + never,
     )
-    # As they stand two of three are shared, where chance has 2 * 2 / 3 and 1 * 2 / 2 of
-    # them.
-    assert latent_subsumption.subsumption_beyond_chance(draws[0]) == pytest.approx(
-        2 / 3 - (4 / 3 + 1) / 3
+    scores = pd.DataFrame({"item": known.index, "relation": "r"})
+    groups = scores["relation"].to_numpy(dtype=str)
+    counts = latent_subsumption.shared_knowledge_by_group(
+        known["small"].to_numpy(), known["large"].to_numpy(), groups
     )
+    # Of each known fact's five others the large model knows three.
+    assert latent_subsumption.subsumption_beyond_chance(counts) == pytest.approx(0.4)
+    groups = np.array(["read"] * 4 + ["never"] * 2)
+    counts = latent_subsumption.shared_knowledge_by_group(
+        known["small"].to_numpy(), known["large"].to_numpy(), groups
+    )
+    assert latent_subsumption.subsumption_beyond_chance(counts) == 0
+
+
+def test_exposure_is_that_of_both_models_or_of_none():
+    training = datasets.training_exposure("atlas-m")
+    often = training.index[(training["exposures"] == 64) & training["plain"]][0]
+    never = training.index[(training["exposures"] == 0) & training["plain"]][0]
+    false = training.index[training["false_exposures"] > 0][0]
+    groups = latent_subsumption.exposure_group_of_each_fact(
+        [often, never, false], ("atlas-xs", "atlas-m")
+    )
+    names = ["17 times or more", "never", "stated falsely"]
+    assert groups.tolist() == [f"{name}, {name}" for name in names]
+    for pair in (("atlas-m", "smollm2"), ("small", "large")):
+        assert latent_subsumption.exposure_group_of_each_fact([often], pair) is None, (
+            pair
+        )
+    assert (
+        latent_subsumption.exposure_group_of_each_fact(["x"], ("atlas-m", "atlas-s"))
+        is None
+    )
+
+
+def test_the_control_of_two_bundled_models_reads_as_often():
+    training = datasets.training_exposure("atlas-m")
+    plain = training[training["plain"]]
+    items = [
+        *plain.index[plain["exposures"] == 64][:4],
+        *plain.index[plain["exposures"] == 0][:4],
+    ]
+    marks = [1.0] * 4 + [0.0] * 4
+    known = pd.DataFrame({"atlas-xs": marks, "atlas-m": marks}, index=items)
+    scores = pd.DataFrame({"item": items, "relation": "r"})
+    pair = ("atlas-xs", "atlas-m")
+    beyond, words = latent_subsumption.subsumption_of_pair(
+        known, scores, pair, n_resamples=50
+    )
+    assert (beyond.estimate, beyond.n) == (0, 8)
+    assert words["cause"].startswith("relation, among facts that both read about")
+    by_relation, words = latent_subsumption.subsumption_of_pair(
+        known, scores, pair, same_exposure=False, n_resamples=50
+    )
+    assert by_relation.estimate == pytest.approx(1 - 3 / 7)
+    assert words == {"rate": "1.00", "chance": "0.43", "cause": "relation"}
+
+
+@pytest.mark.slow
+def test_models_that_share_their_exposure_alone_are_not_called_overlapping(capsys):
+    """Of 400 pairs, unrelated within relation and exposure, at most 28 are: 7 %.
+
+    What a model knows depends on the relation and on the group of exposure, as often as
+    it is in atlas-xs and atlas-m, and on nothing else. Within relations alone all 400
+    pairs would be called overlapping.
+    """
+    facts = datasets.load("atlas")
+    training = datasets.training_exposure("atlas-m")
+    facts = facts[facts["fact"].isin(training.index)]
+    relations = facts["relation"].unique()[:24]
+    facts = facts[facts["relation"].isin(relations)]
+    facts = facts.groupby("relation").sample(8, random_state=0)
+    items = facts["fact"].to_numpy()
+    groups = latent_subsumption.exposure_group_of_each_fact(items, ("atlas-m",) * 2)
+    group = groups.str.partition(", ")[0]
+    shares = {
+        "never": (0.05, 0.05),
+        "1 to 4 times": (0.15, 0.17),
+        "5 to 16 times": (0.3, 0.65),
+        "17 times or more": (0.7, 0.9),
+        "stated falsely": (0.2, 0.3),
+    }
+    codes, _ = pd.factorize(facts["relation"])
+    scores = pd.DataFrame({"item": items, "relation": facts["relation"].to_numpy()})
+    rng = np.random.default_rng(0)
+    n_overlapping = n_by_relation = 0
+    for seed in range(400):
+        ease = rng.normal(size=codes.max() + 1)[codes]
+        marks = {}
+        for place, name in enumerate(("atlas-xs", "atlas-m")):
+            share = group.map(lambda label, place=place: shares[label][place])
+            p = 1 / (1 + np.exp(-(np.log(share / (1 - share)) + ease)))
+            marks[name] = (rng.random(len(items)) < p).to_numpy(dtype=float)
+        known = pd.DataFrame(marks, index=items)
+        draws = {"n_resamples": 200, "seed": seed}
+        beyond, _ = latent_subsumption.subsumption_of_pair(
+            known, scores, ("atlas-xs", "atlas-m"), **draws
+        )
+        n_overlapping += beyond.low > 0
+        if seed < 20:
+            by_relation, _ = latent_subsumption.subsumption_of_pair(
+                known, scores, ("atlas-xs", "atlas-m"), same_exposure=False, **draws
+            )
+            n_by_relation += by_relation.low > 0
+    with capsys.disabled():
+        print(f"\ncalled overlapping: {n_overlapping} of 400")
+    assert n_overlapping <= 28
+    assert n_by_relation == 20
 
 
 def test_shared_knowledge_of_two_models():
@@ -291,8 +411,8 @@ def test_shared_knowledge_of_two_models():
     found, words = latent_subsumption.subsumption_of_pair(
         known, scores, ("small", "large"), n_resamples=50
     )
-    assert found.estimate == pytest.approx(2 / 3 - (4 / 3 + 1) / 3)
-    assert words == {"rate": "0.67", "chance": "0.78"}
+    assert found.estimate == pytest.approx((2 - 2.5) / 3)
+    assert words == {"rate": "0.67", "chance": "0.83", "cause": "relation"}
     alone, words = latent_subsumption.subsumption_of_pair(
         known, scores, ("small", "small"), n_resamples=50
     )

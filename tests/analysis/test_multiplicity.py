@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from notebooks.analysis import multiplicity as analysis
+from notebooks.kit import findings
 
 DRAW = {"n_resamples": 99, "seed": 0}
 CLASSES = ("factuality", "error", "randomness")
@@ -56,23 +57,30 @@ def test_draws_take_the_default_prompt_alone():
 def test_equally_good_prompts_scatter_as_their_marks_do():
     rng = np.random.default_rng(1)
     marks = pd.DataFrame(rng.random((120, 10)) < 0.5)
-    low, high = analysis.deviation_bounds_by_chance(marks, n_resamples=400, seed=0)
-    expected = 100 * np.sqrt(
-        0.25 / 120
-    )  # of a prompt's accuracy; shuffling fixes the sums
+    mean, low, high, n = analysis.deviation_by_chance(marks, n_resamples=400, seed=0)
+    # Of a prompt's accuracy; shuffling fixes the sums.
+    expected = np.sqrt(0.25 / 120)
     assert low < expected < high
+    assert mean == pytest.approx(expected, rel=0.1)
+    assert n == 120
     better = marks.assign(**{"0": True}).rename(columns={"0": 10})
     spread = float(better.mean().std())
-    assert (
-        analysis.decision_on_deviation(
-            spread, analysis.deviation_bounds_by_chance(better, **DRAW)[1]
-        )
-        == "holds"
-    )
-    assert (
-        analysis.decision_on_deviation(0.01, 1.04) == "undecided"
-    )  # printed, both are 1.0
-    assert analysis.decision_on_deviation(np.nan, 1) == "undefined"
+    chance = analysis.deviation_by_chance(better, **DRAW)
+    assert analysis.decision_on_deviation(spread, chance.high) == "holds"
+    # Printed, both are 1.0.
+    assert analysis.decision_on_deviation(0.01, 0.0104) == "undecided"
+    assert analysis.decision_on_deviation(np.nan, 0.01) == "undefined"
+
+
+def test_two_prompts_of_two_questions_deviate_by_chance_in_half_of_the_shuffles():
+    """Both questions are right under one prompt: accuracies of 1 and 0, or 0.5 twice."""
+    marks = pd.DataFrame([[True, False], [True, False]])
+    chance = analysis.deviation_by_chance(marks, n_resamples=4000, seed=0)
+    assert chance.estimate == pytest.approx(np.sqrt(0.5) / 2, abs=0.02)
+    assert chance.low == 0
+    assert chance.high == pytest.approx(np.sqrt(0.5))
+    # As far apart as can be, and still what half of the shuffles show.
+    assert analysis.decision_on_deviation(np.sqrt(0.5), chance.high) == "undecided"
 
 
 def test_marks_beside_the_default_give_accuracies_and_differences():
@@ -111,13 +119,9 @@ def test_the_prompt_of_least_accuracy_is_named_and_left_out():
     marks = pd.DataFrame(
         [[1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0], [1, 1, 0, 0]]
     ).astype(bool)
-    assert analysis.worst_prompt_in_words(marks) == {
-        "worst": "prompt 3",
-        "rest": f"{100 / np.sqrt(12):.1f}",
-    }
-    assert analysis.worst_prompt_in_words(marks, (3,))["worst"].endswith(
-        "(a wording that training left out)"
-    )
+    number, rest = analysis.deviation_without_least_accurate_prompt(marks)
+    assert number == 3
+    assert rest == pytest.approx(1 / np.sqrt(12))
     unread = analysis.unread_wordings("frames", marks)
     assert unread == (5, 6)
     assert (
@@ -131,21 +135,80 @@ def test_the_prompt_of_least_accuracy_is_named_and_left_out():
     ]
 
 
-def test_steady_answers_stand_beside_those_about_facts_read_and_beside_draws():
-    lesson = ["read 1–4 times", "read 64+ times", ""]
-    close = scored(["error", "factuality", "randomness"], lesson=lesson)
-    logs = [[np.log(0.9)], [np.log(0.1)]]
-    alone = pd.DataFrame(
-        {"item": "f", "variation": 0, "option": [0, 1], "logprobs": logs}
+def default_prompt(item, *logprobs):
+    """Return the options of a question under its default prompt."""
+    n = range(len(logprobs))
+    return pd.DataFrame(
+        {"item": item, "variation": 0, "option": n, "logprobs": list(logprobs)}
     )
-    drawn = analysis.steady_share_of_draws(alone, 2, tau=0.75, replacement=False)
-    close["item"], close["lesson"] = (
-        list("deg"),
-        close["lesson"].replace("", "never read"),
+
+
+def test_draws_follow_the_rule_and_the_temperature():
+    """One option of two tokens, 0.25 and 1, against one of one token, 0.75."""
+    answers = default_prompt("a", [np.log(0.25), 0.0], [np.log(0.75)])
+    shares = {
+        ("sum", 1.0): [0.25, 0.75],
+        ("mean", 1.0): [0.4, 0.6],  # 0.5 and 0.75
+        ("sum", 0.5): [0.1, 0.9],  # 0.0625 and 0.5625
+    }
+    for (rule, temperature), expected in shares.items():
+        p = analysis.option_probabilities(answers, rule, temperature)
+        assert p.tolist() == pytest.approx(expected)
+
+
+CHOSEN = {"tau": 0.75, "replacement": False, "correct_by": "majority"}
+
+
+def test_draws_are_steady_whichever_option_they_agree_on():
+    alone = default_prompt("f", [np.log(0.9)], [np.log(0.1)])
+    drawn = analysis.steady_share_of_draws(alone, 2, CHOSEN)
+    assert drawn["f"] == pytest.approx(0.82, abs=0.04)  # 0.9² + 0.1²
+
+
+def test_prompts_are_compared_with_draws_at_each_temperature():
+    """Two draws of 0.9 and 0.1 differ with 0.18; sharpened to 81 : 1, with 0.0241."""
+    tables = [
+        default_prompt(item, [np.log(0.9)], [np.log(0.1)]) for item in "abcdefghij"
+    ]
+    answers = pd.concat(tables, ignore_index=True)
+    close = scored(
+        ["error"] * 5 + ["randomness"] * 5,
+        item=list("abcdefghij"),
+        relation="r",
+        default=0.0,
+        ambiguous=[0.0] * 5 + [1.0] * 5,
     )
-    said = analysis.steady_shares_in_words(close, drawn.rename({"f": "g"}))
-    assert (said["read"], said["n_read"]) == ("100.0", "2")
-    assert float(said["drawn"]) == pytest.approx(82, abs=4)  # 0.9² + 0.1²
+    table = analysis.differences_by_draw_rule(close, answers, 2, CHOSEN, **DRAW)
+    rows = table.set_index("temperature", append=True)
+    usual = rows.loc[("sum", 1.0)]
+    assert usual["drawn: changed"] == "18.0"
+    assert usual["changed by prompts, less"].startswith("32.0 [")
+    sharp = rows.loc[("sum", 0.5)]
+    assert sharp["drawn: changed"] == "2.4"
+    assert sharp["changed by prompts, less"].startswith("47.6 [")
+    assert (table.loc["sum"].to_numpy() == table.loc["mean"].to_numpy()).all()
+    steady = float(usual["drawn: steady"])
+    assert float(usual["errors that stay, less"].split()[0]) == pytest.approx(
+        50 - steady, abs=0.11
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "decision"),
+    [
+        ((0.14, 0.04, 0.24), "holds"),
+        ((-0.11, -0.22, -0.01), "opposite"),
+        ((0.003, -0.03, 0.04), "equivalent"),
+        ((0.003, -0.09, 0.09), "undecided"),
+        ((0.003, -0.05, 0.04), "undecided"),  # 5 points are not within 5 points
+    ],
+)
+def test_prompts_change_more_fewer_or_as_many_answers_as_draws(difference, decision):
+    """Four answers to one question, the margin of 5 points among them."""
+    found = findings.Findings("multiplicity")
+    result = found("answers_change", (*difference, 120), r=10, changed="39.2")
+    assert result.decision == decision
+    assert "39.2 % " in result.sentence
 
 
 def test_examples_show_each_class_once_by_its_lesson_then_by_how_clear_it_is():

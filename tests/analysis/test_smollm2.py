@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from itertools import permutations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import roc_auc_score
@@ -42,6 +44,49 @@ def test_what_is_right_by_what_is_said_first(kept, facts):
         np.testing.assert_allclose(facts[context], expected, atol=1e-12)
     expected = answers[reworded].groupby("item")["ok"].mean()[facts["item"]]
     np.testing.assert_allclose(facts["reworded"], expected, atol=1e-12)
+
+
+def asked(item, right_by_wording, after_unrelated, after_wrong):
+    """Return answers to a fact: in wordings, and after words put before the first."""
+    parts = [("none", right_by_wording), ("unrelated", after_unrelated)]
+    rows = []
+    for context, marks in [*parts, ("wrong", after_wrong)]:
+        for place, is_right in enumerate(marks):
+            frame = place if context == "none" else 0
+            rows.append((item, "r", context, frame, "yes" if is_right else "no", "yes"))
+    columns = ["item", "relation", "context", "frame", "text", "object"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_changes_of_wordings_count_every_wording_as_base():
+    """Three wordings, right under the first: 4 of the 6 ordered pairs differ."""
+    answers = pd.concat(
+        [asked("a", [1, 0, 0], [1, 0], [0, 0]), asked("b", [0, 0, 0], [0, 0], [1, 0])]
+    )
+    changed = smollm2.changed_answers_by_fact(answers, "right")
+    assert changed.loc["a", "reworded"] == pytest.approx(4 / 6)
+    assert changed.loc["a", ["unrelated", "wrong"]].tolist() == [0.5, 1.0]
+    assert changed.loc["b", ["reworded", "unrelated", "wrong"]].tolist() == [0, 0, 0.5]
+    # Which wording is right does not matter: none of them is the base.
+    turned = asked("a", [0, 0, 1], [0, 0], [0, 0])
+    turned = smollm2.changed_answers_by_fact(turned, "right")
+    assert turned.loc["a", "reworded"] == pytest.approx(4 / 6)
+    more = smollm2.changes_beyond_a_word(changed, "unrelated", **DRAWS)
+    assert more.estimate == pytest.approx(1 / 3 - 1 / 4)
+
+
+def test_changed_answers_are_those_of_plain_loops(kept):
+    answers = kept[0].assign(text=kept[0]["text"].map(normalise_text))
+    changed = smollm2.changed_answers_by_fact(kept[0], "text")
+    for item in changed.index[:5]:
+        rows = answers[answers["item"] == item]
+        alone = rows[rows["context"] == "none"].set_index("frame")["text"]
+        pairs = [one != other for one, other in permutations(alone, 2)]
+        assert changed.loc[item, "reworded"] == pytest.approx(np.mean(pairs))
+        for context in ("unrelated", "wrong"):
+            texts = rows.loc[rows["context"] == context, "text"]
+            expected = (texts != alone[0]).mean()
+            assert changed.loc[item, context] == pytest.approx(expected)
 
 
 def test_the_measures_are_those_of_the_archive(kept, facts):
@@ -109,7 +154,7 @@ def test_scores_rise_as_scipy_and_sklearn_say(facts):
     row = found.loc["kept: another wording"]
     assert row["estimate"] == pytest.approx(pearsonr(kept, often).statistic, abs=1e-12)
     area = roc_auc_score(often > 0.5, kept)
-    assert row["area"].startswith(f"{area:.2f} [")
+    assert row["AUC"].startswith(f"{area:.2f} [")
     assert len(found) == 1 + 4 + 3
     assert found.loc["asked once", "n"] == len(facts)
 

@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    tables = {"three_questions", "overall", "beside_paper", "cells", "truth"}
+    tables = {"three_questions", "overall", "beside_paper", "cells", "truth", "draws"}
     finished_runs.check_finished_run(
         folder, SMALL, {*tables, "kinds", "every_item", "this_run"}
     )
@@ -81,8 +81,10 @@ def test_findings_rest_on_the_saved_metrics(found, metrics, compared):
     each = each.pivot_table(index="item", columns="measure", values="estimate")
     wrong = each[each["default"] == 0]
     assert found["errors_are_steady"].n == len(wrong)
-    assert found["errors_are_steady"].estimate == pytest.approx(wrong["error"].mean())
-    assert found["answers_change"].estimate == pytest.approx(each["ambiguous"].mean())
+    stay = compared.loc["errors that stay (against a half)"]
+    assert stay["estimate"] == pytest.approx(wrong["error"].mean())
+    change = compared.loc["answers that change under the prompts (against a half)"]
+    assert change["estimate"] == pytest.approx(each["ambiguous"].mean())
     assert found["accuracy_moves"].n == 12
     row = compared.loc["accuracy at the default prompt, less factuality"]
     assert row["estimate"] == pytest.approx(
@@ -111,15 +113,31 @@ def test_the_control_draws_from_the_default_prompt(found, answers, metrics, comp
         ]
         changed.append((len(set(best["option"])) > 1) - (1 - alike.sum()))
         steady[item] = alike.sum()  # of four draws, three alike are not enough for 0.75
-    assert found["prompts_change_more_than_draws"].estimate == pytest.approx(
-        np.mean(changed)
-    )
-    stay, chance = (
-        found["errors_are_steady"],
-        pd.Series(steady)[right.index[right == 0]].mean(),
-    )
-    row = compared.loc["errors that stay, less steady draws from the default prompt"]
-    assert row["estimate"] == pytest.approx(stay.estimate - chance, abs=0.02)
+    assert found["answers_change"].estimate == pytest.approx(np.mean(changed))
+    chance = pd.Series(steady)[right.index[right == 0]].mean()
+    stay = compared.loc["errors that stay (against a half)", "estimate"]
+    errors = found["errors_are_steady"]
+    assert errors.estimate == pytest.approx(stay - chance, abs=0.02)
+    assert f"{100 * stay:.1f} % " in errors.sentence
+
+
+def test_answers_about_facts_never_read_are_compared_with_draws(
+    found, answers, metrics
+):
+    known = datasets.training_exposure("atlas-s").loc[answers["item"].unique()]
+    is_never_read = (known["false_exposures"] == 0) & (known["exposures"] == 0)
+    never = known.index[is_never_read]
+    each = metrics.query("level == 'item' and kind == 'frames'")
+    random = each[each["measure"] == "randomness"].set_index("item")["estimate"]
+    frames = answers.query("kind == 'frames' and variation == 0")
+    chances = []
+    for item in never:
+        logs = frames.loc[frames["item"] == item, "logprobs"].map(np.sum)
+        chances.append(((np.exp(logs) / np.exp(logs).sum()) ** 4).sum())
+    steady = found["steady_is_not_known"]
+    expected = (1 - random[never]).mean() - np.mean(chances)
+    assert steady.estimate == pytest.approx(expected, abs=0.02)
+    assert steady.n == len(never) == 3
 
 
 def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):

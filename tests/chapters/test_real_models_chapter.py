@@ -53,13 +53,17 @@ def test_the_saved_pairs_are_those_of_the_library(folder, metrics, compared, fou
     share = smollm2.accuracy_by_fact_and_context(
         smollm2.read_answers_and_measures()[0]
     )[["none", "unrelated", "wrong", "reworded"]].mean()
-    costs = {"wrong_word_costs_more": "wrong", "another_wording_costs_most": "reworded"}
-    for claim, column in costs.items():
-        assert found[claim].estimate == pytest.approx(
-            share["unrelated"] - share[column]
-        )
-        first = share["none"] - share["unrelated" if column == "wrong" else column]
-        assert f"SmolLM2 {100 * first:.1f} [" in found[claim].sentence
+    word = found["wrong_word_costs_more"]
+    assert word.estimate == pytest.approx(share["unrelated"] - share["wrong"])
+    cost = share["none"] - share["unrelated"]
+    assert f"SmolLM2 {100 * cost:.1f} [" in word.sentence
+    answers = smollm2.read_answers_and_measures()[0]
+    changed = smollm2.changed_answers_by_fact(answers, "right").drop(columns="relation")
+    wording = found["another_wording_changes_more"]
+    mean = changed.mean()
+    assert wording.estimate == pytest.approx(mean["reworded"] - mean["unrelated"])
+    assert f" {100 * mean['reworded']:.1f} % " in wording.sentence
+    assert f" {100 * mean['wrong']:.1f} %" in wording.sentence
 
 
 def test_what_was_joined_and_what_is_in_doubt_can_be_downloaded(folder):

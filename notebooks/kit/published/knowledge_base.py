@@ -15,10 +15,14 @@ TUNED_MODEL_OF_FAMILY = {  # by the base models' family
     "Mistral": "Mistral-Instruct",
     "Gemma": "Gemma-Instruct",
 }
+PRETRAINED_FAMILY = {name: base for base, name in TUNED_MODEL_OF_FAMILY.items()}
 
 
 def knowledge_base_models(setting: str = "four-shot") -> pd.DataFrame:
-    """Return the 26 models with all measures of one setting (Tables 4, 9, 10, 11)."""
+    """Return the 26 models with all measures of one setting (Tables 4, 9, 10, 11).
+
+    ``family`` is the name without the size, ``pretrained`` that of the base models.
+    """
     if setting not in PROMPT_SETTINGS:
         setting = "four-shot"
     table = (knowledge_base_measures(setting) / 100).round(6)
@@ -26,7 +30,10 @@ def knowledge_base_models(setting: str = "four-shot") -> pd.DataFrame:
     tuned = (models["instruction tuning"] == "yes") | (models["RLHF"] == "yes")
     sizes = pd.to_numeric(models["params"].str.removesuffix("B"), errors="coerce")
     families = [re.sub(r" [\d.]+B$", "", name) for name in table.index]
-    return table.assign(tuned=tuned, family=families, billion=sizes)
+    pretrained = [PRETRAINED_FAMILY.get(family, family) for family in families]
+    return table.assign(
+        tuned=tuned, family=families, pretrained=pretrained, billion=sizes
+    )
 
 
 def knowledge_base_measures(
@@ -40,6 +47,16 @@ def knowledge_base_measures(
             if column_setting == setting:
                 measures[measure] = values
     return pd.DataFrame(measures)
+
+
+def tuned_pairs_by_setting() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Return base models and their tuned versions in each prompt setting."""
+    base, tuned = pairs_of_models()["tuned"]
+    pairs = {}
+    for setting in PROMPT_SETTINGS:
+        table = knowledge_base_models(setting)
+        pairs[setting] = (table.loc[base.index], table.loc[tuned.index])
+    return pairs
 
 
 def pairs_of_models() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
