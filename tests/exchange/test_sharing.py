@@ -143,12 +143,12 @@ def test_a_run_of_measure_is_packed_with_its_own_summary_and_cost(measured, tmp_
             each["measure"], ["estimate", "low", "high", "n"]
         ].tolist()
     assert run["cost"]["prompts"] == 2 * 2 * (
-        18 + 18
+        19 + 19
     )  # each prompt is scored and answered
     assert run["cost"]["tokens"] > run["cost"]["prompts"]
     assert shared.record["model"]["origin"] == "bundled"
     assert exchange.verify_archive(exchange.pack_archive(shared, tmp_path))[1] == [
-        ("monitor", 72, 4, (), ())
+        ("monitor", 76, 4, (), ())
     ]
     assert exchange.describe_runs(measured / "monitor") == shared
 
