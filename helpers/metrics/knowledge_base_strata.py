@@ -44,7 +44,7 @@ def paired_effects(
             differences = pd.Series(values, dtype=float).dropna()
             of_families = differences.groupby(family[differences.index]).mean()
             interval = stats.student_interval(of_families)
-            rounded = interval._replace(estimate=round(interval.estimate, 12))
+            rounded = interval._replace(estimate=round(float(interval.estimate), 12))
             label = f"{name} ({len(of_families)} families)"
             rows.append({"effect": label, "measure": measure} | rounded._asdict())
     return pd.DataFrame(rows)
