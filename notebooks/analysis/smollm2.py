@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -200,6 +201,37 @@ def _facts_of_study(shared: record.SharedRuns, name: str) -> pd.DataFrame:
     """Return the facts of a study in an archive."""
     parameters = shared.record["runs"][name]["parameters"]
     return record.facts_from_answers(name, parameters, shared.answers(name))
+
+
+def name_frequency_lead_of_asking_once(
+    facts: pd.DataFrame, **draws: int
+) -> tuple[stats.Difference, dict[str, str]]:
+    """Compare how closely asking once and MONITOR follow a name's frequency.
+
+    Both are scores of the same facts. Also returned: the two correlations in words.
+    """
+    scores = _scores_by_title(facts)
+    atlas = datasets.load("atlas").set_index("fact")
+    table = pd.DataFrame({name: scores[name] for name in ("asked once", "monitor")})
+    table = table.join(atlas[["relation", "subject"]])
+    table["often"] = table["subject"].map(name_frequencies())
+    table = table.dropna()
+    codes, _ = pd.factorize(table["relation"])
+    columns = {}
+    correlations = {}
+    for name in ("asked once", "monitor"):
+        rows = np.column_stack([table[name], table["often"], codes]).astype(float)
+        columns[name] = rows
+        correlation = float(stats.rank_correlation_within_groups(rows))
+        correlations[name.replace(" ", "_")] = f"{correlation:.2f}"
+    lead = stats.paired_difference(
+        columns["asked once"],
+        columns["monitor"],
+        stats.rank_correlation_within_groups,
+        codes,
+        **draws,
+    )
+    return lead, correlations
 
 
 def correlations_with_name_frequency(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
