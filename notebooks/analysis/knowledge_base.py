@@ -244,9 +244,19 @@ def consistency_beside_truth(rows: pd.DataFrame) -> pd.DataFrame:
         canonical.same_answer(row.text, row.answers)
         for row in facts[["text", "answers"]].itertuples()
     ]
-    codes, _ = pd.factorize(facts["relation"])
+    codes, _ = pd.factorize(facts["group"])
     facts = facts.assign(right=right, read=facts["seen"], relation_code=codes)
     return facts[columns].astype(float)
+
+
+def consistency_of_panel(facts: pd.DataFrame) -> pd.DataFrame:
+    """Return what `consistency_beside_truth` does, of the panel's facts."""
+    tested = facts[facts["consistency"].notna()]
+    codes, _ = pd.factorize(tested["relation"])
+    tested = tested.assign(
+        right=tested["correct"], read=tested["exposures"] > 0, relation_code=codes
+    )
+    return tested[["consistency", "right", "read", "relation_code"]].astype(float)
 
 
 def ask_wrongly_stated_facts(

@@ -183,7 +183,7 @@ def test_truths_count_lucky_answers_as_right():
             "seen": [True, True, False, False],
             "consistency": [1.0, 0.5, 0.25, 0.75],
             "exposures": [8, 8, 0, np.nan],
-            "relation": ["P17", "P17", "P36", "P17"],
+            "group": ["P17", "P17", "P36", "P17"],
         }
     )
     found = analysis.consistency_beside_truth(rows)
@@ -192,6 +192,12 @@ def test_truths_count_lucky_answers_as_right():
     assert found["consistency"].tolist() == [1.0, 0.5, 0.25]
     assert analysis.consistency_beside_truth(rows[:0]).empty
     assert analysis.consistency_beside_truth(rows.drop(columns="exposures")).empty
+    panel = pd.DataFrame(
+        {"consistency": [1.0, np.nan, 0.5], "correct": [1.0, 0.0, 0.0]}
+    )
+    panel = panel.assign(exposures=[8, 0, 0], relation=["P17", "P17", "P36"])
+    of_panel = analysis.consistency_of_panel(panel)
+    assert of_panel.to_numpy().tolist() == [[1.0, 1.0, 1.0, 0.0], [0.5, 0.0, 0.0, 1.0]]
 
 
 def test_known_facts_are_compared_in_pairs():

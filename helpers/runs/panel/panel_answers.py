@@ -10,7 +10,7 @@ import pandas as pd
 from helpers import UserError, datasets, reraise_failed_write, runs
 from helpers.models.checkpoints import bundled_models, model_slug
 from helpers.prompts import labels
-from helpers.studies import STUDIES
+from helpers.studies import STUDIES, settings_for_function
 
 PANEL_FILE = "panel.parquet"
 FORM_NAMES = {"qa": "question", "wp": "sentence"}  # by the kind of frame
@@ -156,6 +156,18 @@ def remarks_on_missing_runs(
 def panel_answers(folder: str | Path) -> pd.DataFrame:
     """Return a run's answers about the panel."""
     return labels.add_columns(_checked_table(folder, PANEL_FILE, "sha256"))
+
+
+def facts_of_asked_panel(run: runs.Run, panel: dict[str, Any] | None) -> pd.DataFrame:
+    """Return the facts of the panel that a run has just asked, as its study has them.
+
+    `panel` is what `panel_asking.ask_panel` returned; without it there are none.
+    """
+    if panel is None:
+        return pd.DataFrame({"item": [], "relation": []})
+    answers = labels.add_columns(pd.read_parquet(run.folder / PANEL_FILE))
+    study = STUDIES[run.chapter]
+    return study.facts(answers, **settings_for_function(study.facts, run.parameters))
 
 
 def panel_forms(folder: str | Path) -> pd.DataFrame:
