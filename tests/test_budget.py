@@ -25,12 +25,12 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "helpers": Budget(("helpers",), 110_200, 8.1, 11.2, 3.7, "helpers/exchange"),
+    "helpers": Budget(("helpers",), 111_500, 8.15, 11.2, 3.7, "helpers/exchange"),
     "exchange": Budget(("helpers/exchange",), 18_000, 8.2, 10.8, 4.8),
-    "notebooks": Budget(("notebooks",), 96_800, 9.3, 13.0, 3.2),
+    "notebooks": Budget(("notebooks",), 98_500, 9.3, 13.0, 3.2),
     "book": Budget(("book",), 32_000, 8.2, 10.2, 3.9),
     "bench": Budget(("bench",), 17_800, 8.5, 11.3, 4.0),
-    "tests": Budget(("tests",), 307_000, 9.4, 14.5, 7.2),
+    "tests": Budget(("tests",), 312_500, 9.4, 14.5, 7.2),
 }
 CHAPTERS = (
     *("atlas", "monitor", "knowledge_base", "latent_knowledge", "multiplicity"),
@@ -64,10 +64,10 @@ def test_density_counts_code_alone():
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_findings_of_a_chapter(name):
-    """Each is worded in full; up to three are to be retold."""
+    """Each is worded in full; up to four are to be retold."""
     told = findings.claim_wordings(name)
     assert told
-    assert 1 <= sum(words.get("main", False) for words in told.values()) <= 3
+    assert 1 <= sum(words.get("main", False) for words in told.values()) <= 4
     for words in told.values():
         assert {"holds", "opposite", "undecided"} <= words.keys()
         assert words.keys() <= {

@@ -38,6 +38,7 @@ METHOD_COMPARISON_COLUMNS = [
     *GAP_COLUMNS,
     "tied",
     *LEAD_COLUMNS,
+    "leader",
 ]
 COMPARED_PARTS = (  # of a method: what it takes for knowledge, and for stability
     ("MONITOR: anchor", "MONITOR: deviation"),
@@ -135,6 +136,7 @@ def compare_methods(
         rows.loc[places, "behind_high"] = high
     rows["tied"] = ~(rows["behind_low"] > 0)
     rows[LEAD_COLUMNS] = np.nan
+    rows["leader"] = leader
     for places in rows.groupby("model").indices.values():
         of_leader = places[rows.loc[places, "method"] == leader]
         others = np.setdiff1d(places, of_leader)
@@ -151,7 +153,7 @@ def compare_methods(
 def _no_comparison() -> pd.DataFrame:
     """Return the comparison of methods on no facts."""
     kinds = dict.fromkeys(METHOD_COMPARISON_COLUMNS[2:], float)
-    kinds |= {"n": int, "tied": bool}
+    kinds |= {"n": int, "tied": bool, "leader": str}
     return pd.DataFrame(columns=METHOD_COMPARISON_COLUMNS).astype(kinds)
 
 
@@ -267,7 +269,7 @@ def areas_of_method_pairs(
         areas = areas_by_method(
             rows, "score", contrast, leader=leader, n_rivals=n_pairs, **draw
         )
-        parts.append(areas.assign(leader=leader))
+        parts.append(areas)
     if not parts:
         return _no_comparison()
     return pd.concat(parts, ignore_index=True)
@@ -282,7 +284,7 @@ def areas_of_compared_parts(
         for first, second in COMPARED_PARTS:
             pair = parts[parts["method"].isin([first, second])]
             areas = areas_by_method(pair, "score", contrast, leader=first, **draw)
-            compared.append(areas.assign(leader=first))
+            compared.append(areas)
     return pd.concat(compared, ignore_index=True)
 
 

@@ -125,10 +125,10 @@ def test_areas_are_those_of_verdicts_and_counts(folder, metrics, asked, truth):
     )
     lines = pd.read_csv(folder / "tables" / "which_measure.csv")
     figures = dict(line.rstrip(")").split(" (", 1) for line in lines["question"])
-    assert figures["Does the corpus contain it at all?"] == "area, present / absent"
+    assert figures["Does the corpus contain it at all?"] == "AUC, present / absent"
     figure = figures["Does the corpus contain it often?"]
     often, low = map(
-        int, re.fullmatch(r"area, (\d+)\+ times / 1-(\d+) times", figure).groups()
+        int, re.fullmatch(r"AUC, (\d+)\+ times / 1-(\d+) times", figure).groups()
     )
     bounds |= {
         "often or seldom": (often, np.inf, 1, low),
@@ -138,12 +138,18 @@ def test_areas_are_those_of_verdicts_and_counts(folder, metrics, asked, truth):
         above, below = truth.between(least, most), truth.between(lowest, highest)
         assert min(above.sum(), below.sum()) >= exposure_levels.FEWEST_FACTS
         rows = truth.index[above | below]
-        saved = metrics[metrics["measure"] == f"area, {contrast}"].set_index("method")[
+        saved = metrics[metrics["measure"] == f"AUC, {contrast}"].set_index("method")[
             "estimate"
         ]
         for name, study in STUDIES.items():
-            score = _verdict(asked[1], name).loc[rows, "score"]
-            area = roc_auc_score(above[rows], score)
+            verdicts = _verdict(asked[1], name).loc[rows]
+            weights, areas = [], []
+            for _, own in verdicts.groupby("relation"):
+                is_above = above[own.index]
+                if is_above.nunique() == 2:
+                    weights.append(is_above.sum() * (~is_above).sum())
+                    areas.append(roc_auc_score(is_above, own["score"]))
+            area = np.average(areas, weights=weights)
             assert saved[study.TITLE] == pytest.approx(area, abs=1e-12)
 
 
@@ -167,7 +173,7 @@ def test_verdicts_rise_with_counts_that_are_true(metrics):
     slopes = metrics.query("measure == 'log odds a doubling'").set_index("method")
     assert (slopes.loc[["MONITOR", "multiplicity"], "low"] > 0).all()
     assert "known though absent" in set(metrics["measure"])
-    areas = metrics.query("measure == 'area, often or seldom' and model == 'mean'")
+    areas = metrics.query("measure == 'AUC, often or seldom' and model == 'mean'")
     assert areas.set_index("method")["low"]["MONITOR"] > 0.6
 
 
