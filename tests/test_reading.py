@@ -7,6 +7,7 @@ a local server that compresses text, as the host of the published pages does.
 import functools
 import gzip
 import http.server
+import statistics
 import threading
 from itertools import count
 from pathlib import Path
@@ -27,10 +28,7 @@ PAGES = sorted(
 )
 WIDTHS, THEMES = (1400, 390), ("light", "dark")
 WEIGHT = 1_500_000  # bytes of a page with all that it fetches when it is opened
-SECONDS, TRIES = (
-    1.0,
-    20,
-)  # until the first page can be read; the best counts: others have work too
+N_VISITS = 5  # of each page in turn; medians count, since others have work too
 PATIENCE = 120_000  # milliseconds, for the same reason
 COMPRESSED = {".html", ".css", ".js", ".svg", ".json"}
 SET = """!window.MathJax || !MathJax.startup?.promise || MathJax.startup.promise.then(() => true)"""
@@ -173,16 +171,25 @@ def test_a_page_is_light(visit, name):
     assert sum(sizes) < WEIGHT
 
 
-def test_the_first_page_can_be_read_in_a_second(browser, address):
-    times = []
-    while len(times) < TRIES and not min(times, default=SECONDS) < SECONDS:
-        context = browser.new_context()
-        opened = context.new_page()
-        opened.goto(f"{address}/first/index.html", wait_until="load")
-        paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-        times.append(opened.evaluate(paint) / 1000)
-        context.close()
-    assert min(times) < SECONDS
+def _first_paint(browser, url: str) -> float:
+    """Return after how many milliseconds a new visitor sees something of a page."""
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.goto(url, wait_until="load")
+    paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    milliseconds = opened.evaluate(paint)
+    context.close()
+    return milliseconds
+
+
+def test_the_first_page_is_seen_as_soon_as_a_plain_one(browser, address):
+    """What it holds more, a figure and a box that asks a model, waits its turn."""
+    ratios = []
+    for visit in range(N_VISITS):
+        first = _first_paint(browser, f"{address}/first{visit}/index.html")
+        plain = _first_paint(browser, f"{address}/plain{visit}/cite.html")
+        ratios.append(first / plain)
+    assert statistics.median(ratios) < 2
 
 
 def test_the_search_works_without_a_server(page):
