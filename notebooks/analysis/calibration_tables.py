@@ -1,6 +1,6 @@
 """The tables and figures of the calibration chapter, and those of its appendix."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ from notebooks.analysis.method_comparison import (
     LEAD_COLUMNS,
     TOKEN_QUESTION,
     QuestionComparisons,
+    lead_over_closest_rival,
     leading_and_other_methods,
     mean_estimate_of_method,
 )
@@ -242,6 +243,26 @@ def leads_over_methods(comparison: pd.DataFrame) -> Iterator[tuple[str, list[flo
     means = comparison[comparison["model"] == "mean"].dropna(subset=["lead"])
     for row in means.to_dict("records"):
         yield row["method"], [row[name] for name in LEAD_COLUMNS] + [row["n"]]
+
+
+def leads_by_model(comparisons: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return of each comparison the leader's lead that decides, in every model.
+
+    What it decides is written behind the interval: holds, opposite, or cannot tell.
+    """
+    rows: dict[str, dict[str, str]] = {}
+    for label, comparison in comparisons.items():
+        rows[label] = {}
+        for model in comparison["model"].unique():
+            (lead, low, high, _), rival = lead_over_closest_rival(comparison, model)
+            decision = "cannot tell"  # by the numbers as they are printed
+            if round(low, 2) > 0:
+                decision = "holds"
+            elif round(high, 2) < 0:
+                decision = "opposite"
+            text = f"{result_tables.interval(lead, low, high, 2)}, {decision}"
+            rows[label][model] = text if rival else "–"
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("difference of AUC")
 
 
 def table_of_pooled_areas(areas: pd.DataFrame) -> pd.DataFrame:

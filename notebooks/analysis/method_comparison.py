@@ -415,22 +415,25 @@ def leading_and_other_methods(
     return list(means.loc[tied, "method"]), list(means.loc[~tied, "method"])
 
 
-def lead_over_closest_rival(comparison: pd.DataFrame) -> tuple[list[float], str]:
+def lead_over_closest_rival(
+    comparison: pd.DataFrame, model: str = "mean"
+) -> tuple[list[float], str]:
     """Return the leader's lead that decides (< 0: behind), with n, and over whom.
 
     It is over a method that is clearly ahead, if any is, else the least certain lead.
-    The intervals of the leads over all methods hold at once (`compare_methods`).
+    The intervals of the leads over all methods hold at once (`compare_methods`). By
+    default it is that of the means over models.
     """
-    means = comparison[comparison["model"] == "mean"].dropna(subset=["lead"])
-    if means.empty:
+    rows = comparison[comparison["model"] == model].dropna(subset=["lead"])
+    if rows.empty:
         return [*NO_ESTIMATE, 0], ""
-    means = means.set_index("method")
-    bound = means["lead_high"]
+    rows = rows.set_index("method")
+    bound = rows["lead_high"]
     if not (bound < 0).any():
-        bound = means["lead_low"].fillna(means["lead"])
+        bound = rows["lead_low"].fillna(rows["lead"])
     rival = str(bound.idxmin())
-    lead = means.loc[rival, LEAD_COLUMNS].astype(float).tolist()
-    return [*lead, int(means["n"].max())], rival
+    lead = rows.loc[rival, LEAD_COLUMNS].astype(float).tolist()
+    return [*lead, int(rows["n"].max())], rival
 
 
 def least_lead_at_equal_ties(

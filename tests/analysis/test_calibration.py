@@ -317,6 +317,19 @@ def test_a_contest_of_two_is_the_difference_of_their_figures():
         assert lead[0] == pytest.approx(area[first] - area[second])
 
 
+def test_leads_by_model_say_where_a_finding_holds():
+    rows = [contest(ONCE, LIST, NEAR).assign(model="small"), contest(ONCE, AHEAD)]
+    rows += [contest(ONCE, UNSURE).assign(model="large")]
+    rows += [contest(ONCE).assign(model="alone")]
+    table = analysis.leads_by_model({"once": pd.concat(rows)})
+    assert table.loc["once"].to_dict() == {
+        "small": "0.02 [0.01, 0.03], holds",
+        "mean": "-0.10 [-0.16, -0.04], opposite",
+        "large": "0.05 [-0.01, 0.11], cannot tell",
+        "alone": "–",
+    }
+
+
 def test_leads_over_several_methods_hold_at_once():
     wide, truth = _table(200)
     relation = pd.Series("r", index=wide.index)
