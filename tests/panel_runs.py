@@ -60,8 +60,12 @@ def copy_runs_of_first_facts(folder: Path, to: Path, n: int) -> Path:
         asked = asked or list(dict.fromkeys(answers["item"]))[:n]
         place = to / manifest.parent.relative_to(folder)
         place.mkdir(parents=True)
+        forms = None
+        if (manifest.parent / panel_answers.FORMS_FILE).is_file():
+            forms = pd.read_parquet(manifest.parent / panel_answers.FORMS_FILE)
+            forms = forms[forms["item"].isin(asked)]
         told["panel"] |= panel_answers.save_panel_answers(
-            place, answers[answers["item"].isin(asked)], {}
+            place, answers[answers["item"].isin(asked)], {}, forms
         )
         (place / "run.json").write_text(json.dumps(told))
         shutil.copy(manifest.parent / "metrics.parquet", place)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -156,3 +157,16 @@ def test_the_repository_is_named_in_one_place():
         re.escape(address) if address else r"github\.com/what-language-models-know"
     )
     assert not [path.name for path, text in pages.items() if found.search(text)]
+
+
+def test_every_link_of_the_repository_leads_to_a_file(root):
+    """But for the links that a stranger's archive would bring, which tests refuse."""
+    command = ["git", "-C", str(root), "ls-files", "--stage"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    links = [
+        line.partition("\t")[2]
+        for line in listed.splitlines()
+        if line.startswith("120000")
+    ]
+    broken = [name for name in links if not (root / name).exists()]
+    assert [name for name in broken if not name.startswith("tests/strangers/")] == []
