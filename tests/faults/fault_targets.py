@@ -44,11 +44,11 @@ PARAMETERS_CELL = """model = "tiny"  # a name
 pause = 0.0  # seconds between two passes of the model
 run_dir = ""  # where the run's files go"""
 START_CELL = """from helpers import runs
-from tests.faults import work
+from tests.faults import fault_targets
 run = runs.start("monitor", dict(model=model), run_dir)"""
-SCORE_CELL = "answers = work.scored(run.cache, pause)"
-SAVE_CELL = """metrics = work.summed(answers)
-folder = runs.save(run, answers=answers, metrics=metrics, **work.ABOUT)"""
+SCORE_CELL = "answers = fault_targets.score_probes_slowly(run.cache, pause)"
+SAVE_CELL = """metrics = fault_targets.answer_metrics(answers)
+folder = runs.save(run, answers=answers, metrics=metrics, **fault_targets.MANIFEST_ENTRIES)"""
 MANIFEST_ENTRIES = {"model": {"name": "tiny"}, "dataset": {"name": "none"}}
 
 

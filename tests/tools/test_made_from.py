@@ -168,7 +168,8 @@ def test_the_pages_depend_on_prose_chapters_extensions_and_the_package(root):
 
 
 ASKING = """import torch
-from helpers import models, plots, probing, runs
+from helpers import models, probing, runs
+from notebooks.kit import plots
 passes, forward = [], torch.nn.Embedding.forward
 def counted(*given):
     passes.append(1)
