@@ -246,7 +246,7 @@ def leads_over_methods(comparison: pd.DataFrame) -> Iterator[tuple[str, list[flo
 
 
 def leads_by_model(comparisons: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return of each comparison the leader's lead that decides, in every model.
+    """Return the leader's lead that decides: a row a model, a column a comparison.
 
     What it decides is written behind the interval: holds, opposite, or cannot tell.
     """
@@ -262,7 +262,7 @@ def leads_by_model(comparisons: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                 decision = "opposite"
             text = f"{result_tables.interval(lead, low, high, 2)}, {decision}"
             rows[label][model] = text if rival else "–"
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("difference of AUC")
+    return pd.DataFrame(rows).rename_axis("model")
 
 
 def table_of_pooled_areas(areas: pd.DataFrame) -> pd.DataFrame:

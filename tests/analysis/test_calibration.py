@@ -322,7 +322,7 @@ def test_leads_by_model_say_where_a_finding_holds():
     rows += [contest(ONCE, UNSURE).assign(model="large")]
     rows += [contest(ONCE).assign(model="alone")]
     table = analysis.leads_by_model({"once": pd.concat(rows)})
-    assert table.loc["once"].to_dict() == {
+    assert table["once"].to_dict() == {
         "small": "0.02 [0.01, 0.03], holds",
         "mean": "-0.10 [-0.16, -0.04], opposite",
         "large": "0.05 [-0.01, 0.11], cannot tell",
