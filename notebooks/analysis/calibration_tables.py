@@ -234,8 +234,9 @@ def comparisons_for_appendix(
                 part = second.partition(": ")[2]
                 yield f"{first}, less {part}: {levels.labels[contrast]}", lead, 0.0
     _, bits = asked[TOKEN_QUESTION]
-    for method, lead in leads_over_methods(bits):
-        yield f"bits per 1,000 tokens: the shortest, less {method}", lead, 0.0
+    for shortest, of_leader in bits.groupby("leader", sort=False):
+        for method, lead in leads_over_methods(of_leader):
+            yield f"bits per 1,000 tokens: {shortest}, less {method}", lead, 0.0
 
 
 def leads_over_methods(comparison: pd.DataFrame) -> Iterator[tuple[str, list[float]]]:

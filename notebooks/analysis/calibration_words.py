@@ -60,17 +60,17 @@ def number_of_models_in_words(models: Sequence[str]) -> str:
     return f"{len(models)} model"
 
 
-def comparison_in_words(*leads: Sequence[float]) -> str:
-    """Say how asking once compares with a measure that it is not clearly behind.
+def comparison_in_words(lead: Sequence[float]) -> str:
+    """Say how asking once compares with measures that it is not clearly behind.
 
     "No worse" is by `EQUIVALENCE_MARGIN`.
 
     >>> comparison_in_words([0.03, 0.02, 0.04])
     'better than'
-    >>> comparison_in_words([0.03, 0.02, 0.04], [0.01, -0.01, 0.03])
+    >>> comparison_in_words([0.01, -0.01, 0.03])
     'no worse (margin 0.02) than'
     """
-    if min(lead[1] for lead in leads) > 0:
+    if lead[1] > 0:
         return "better than"
     return f"no worse (margin {EQUIVALENCE_MARGIN}) than"
 
@@ -97,22 +97,12 @@ def lead_of_asking_once(
     `comparison` has asking once as its leader.
     """
     lead, rival = lead_over_closest_rival(comparison)
-    # In this order a bound that is not a number (there is no measure) stays such.
-    most_ahead = max(lead[2], 0)
-    most_behind = max(-lead[1], 0)
     words = {
         "once": mean_number_in_words(comparison, ASKED_ONCE),
         "best": mean_number_in_words(comparison, rival),
-        "more": _rounded_up(most_ahead),
-        "less": _rounded_up(most_behind),
         "rival": method_name_in_sentence(rival),
     }
     return lead, rival, words
-
-
-def _rounded_up(bound: float) -> str:
-    """Write a bound with two digits, rounded up."""
-    return f"{np.ceil(100 * bound) / 100:.2f}"
 
 
 def odds_ratios_in_words(
