@@ -16,9 +16,7 @@ from helpers.prompts import consistency_questions, prompt_formats
 from helpers.studies import knowledge_base as study
 from notebooks.analysis import judges
 from notebooks.kit import runs_against_papers as papers
-from notebooks.kit.group_difference import (
-    group_mean_difference,
-)
+from notebooks.kit.group_difference import group_mean_difference
 from notebooks.kit.plots import result_tables
 from notebooks.kit.published import knowledge_base as paper
 from notebooks.kit.running_example import fact_of_running_example
