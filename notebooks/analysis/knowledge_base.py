@@ -16,7 +16,9 @@ from helpers.prompts import consistency_questions, prompt_formats
 from helpers.studies import knowledge_base as study
 from notebooks.analysis import judges
 from notebooks.kit import runs_against_papers as papers
-from notebooks.kit.group_difference import group_mean_difference
+from notebooks.kit.group_difference import (
+    group_mean_difference,
+)
 from notebooks.kit.plots import result_tables
 from notebooks.kit.published import knowledge_base as paper
 from notebooks.kit.running_example import fact_of_running_example
@@ -209,7 +211,7 @@ def ask_facts_of_known_exposure(
 ) -> pd.DataFrame:
     """Ask about more atlas facts of known exposure, all of them stated plainly."""
     if n < 1:
-        return pd.DataFrame(columns=["item", "setting", "label", "exposures"])
+        return pd.DataFrame(columns=["item", "group", "setting", "label", "exposures"])
     n_unseen = max(1, n // 3)
     questions = datasets.knowledge_base_questions("atlas", model, n, n_unseen, **draw)
     facts = questions.asked

@@ -8,6 +8,7 @@ from helpers import UserError
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics import knowledge_base_strata
 from notebooks.analysis import knowledge_base as analysis
+from notebooks.kit import group_difference
 
 
 def said(n=40, seed=0, setting="x"):
@@ -223,3 +224,24 @@ def test_known_facts_are_compared_in_pairs():
         both(), "x", "y", "NCR", n_resamples=99
     )
     assert np.isnan(told["consistency, false minus true"].estimate)
+
+
+def test_a_difference_within_relations_does_not_see_their_levels():
+    """Facts never read are more often of the relation about which the model is silent."""
+    relations = ["P17"] * 6 + ["P36"] * 6 + ["P37"] * 2
+    silent = [1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1]
+    unread = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]
+    # P17: 1 less a half, weight 4 * 2 / 6; P36: 0 less a fifth, weight 5 / 6; P37 none.
+    by_hand = (0.5 * 8 / 6 - 0.2 * 5 / 6) / (13 / 6)
+    interval = group_difference.mean_difference_within_relations(
+        silent, np.array(unread, dtype=bool), relations, n_resamples=50
+    )
+    assert interval.estimate == pytest.approx(by_hand)
+    pooled = analysis.group_mean_difference(
+        silent, np.array(unread, dtype=bool), n_resamples=50
+    )
+    assert pooled.estimate > 2 * by_hand
+    nothing = group_difference.mean_difference_within_relations(
+        [], [], [], n_resamples=50
+    )
+    assert np.isnan(nothing.estimate)
