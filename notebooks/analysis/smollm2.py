@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -211,55 +210,63 @@ def name_frequency_lead_of_asking_once(
     Both are scores of the same facts. Also returned: the two correlations in words.
     """
     scores = _scores_by_title(facts)
-    atlas = datasets.load("atlas").set_index("fact")
-    table = pd.DataFrame({name: scores[name] for name in ("asked once", "monitor")})
-    table = table.join(atlas[["relation", "subject"]])
-    table["often"] = table["subject"].map(name_frequencies())
-    table = table.dropna()
-    codes, _ = pd.factorize(table["relation"])
-    columns = {}
-    correlations = {}
-    for name in ("asked once", "monitor"):
-        rows = np.column_stack([table[name], table["often"], codes]).astype(float)
-        columns[name] = rows
-        correlation = float(stats.rank_correlation_within_groups(rows))
-        correlations[name.replace(" ", "_")] = f"{correlation:.2f}"
+    same_facts = (
+        scores["asked once"]
+        .dropna()
+        .index.intersection(scores["monitor"].dropna().index)
+    )
+    once = _scores_and_frequencies(scores["asked once"].loc[same_facts])
+    monitor = _scores_and_frequencies(scores["monitor"].loc[same_facts])
     lead = stats.paired_difference(
-        columns["asked once"],
-        columns["monitor"],
+        once,
+        monitor,
         stats.rank_correlation_within_groups,
-        codes,
+        once["relation_code"],
         **draws,
     )
+    correlations = {}
+    for name, table in (("asked_once", once), ("monitor", monitor)):
+        correlation = stats.rank_correlation_within_groups(table.to_numpy())
+        correlations[name] = f"{float(correlation):.2f}"
     return lead, correlations
 
 
 def correlations_with_name_frequency(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Return how scores go with the frequency of the name, ranked within relations."""
-    atlas = datasets.load("atlas").set_index("fact")
-    frequencies = name_frequencies()
     rows = []
     for title, score in _scores_by_title(facts).items():
-        table = atlas.loc[score.index, ["relation", "subject"]].assign(score=score)
-        table = table.assign(often=table["subject"].map(frequencies)).dropna()
-        columns = ["score", "often"]
-        table[columns] = table.groupby("relation")[columns].rank(pct=True)
-        table["more"] = table["often"] > 0.5
+        table = _scores_and_frequencies(score)
         rank = stats.bootstrap(
-            table[["score", "often"]].astype(float),
-            stats.pearson_correlation,
-            table["relation"],
+            table,
+            stats.rank_correlation_within_groups,
+            table["relation_code"],
             **draws,
         )
+        middle = table.groupby("relation_code")["often"].transform("median")
+        is_frequent = (table["often"] > middle).astype(float)
         area = stats.bootstrap(
-            table[["score", "more"]].astype(float),
-            roc_curve.area_under_roc_curve,
-            table["relation"],
+            table.assign(often=is_frequent),
+            roc_curve.area_within_relations,
+            table["relation_code"],
             **draws,
         )
         text = result_tables.interval(area.estimate, area.low, area.high, digits=2)
         rows.append({"what": title, **rank._asdict(), "AUC": text})
     return pd.DataFrame(rows)
+
+
+def _scores_and_frequencies(score: pd.Series) -> pd.DataFrame:
+    """Return of scored facts the score, how frequent the name is, and the relation."""
+    atlas = datasets.load("atlas").set_index("fact")
+    named = atlas.loc[score.index, ["relation", "subject"]]
+    often = named["subject"].map(name_frequencies())
+    table = pd.DataFrame(
+        {"score": score, "often": often, "relation": named["relation"]}
+    )
+    table = table.dropna()
+    codes, _ = pd.factorize(table["relation"])
+    table = table.drop(columns="relation").assign(relation_code=codes)
+    return table.astype(float)
 
 
 def _scores_by_title(facts: pd.DataFrame) -> dict[str, pd.Series]:

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import pearsonr, spearmanr
-from sklearn.metrics import roc_auc_score
 
 from helpers import datasets, exchange
 from helpers.datasets.exposure import name_frequencies, training_exposure
@@ -149,12 +148,29 @@ def test_formats_are_compared_on_the_facts_asked_in_both(facts):
 def test_scores_rise_as_scipy_and_sklearn_say(facts):
     found = smollm2.correlations_with_name_frequency(facts, **DRAWS).set_index("what")
     known = facts[facts["none"] == 1]
-    within = known.groupby("relation")[["reworded", "occurrences"]]
-    kept, often = within.rank(pct=True).to_numpy().T
+    relation = known["relation"]
+    columns = known[["reworded", "occurrences"]]
+    size = relation.map(relation.value_counts())
+    centred = columns.groupby(relation).rank().sub((size + 1) / 2, axis=0)
+    kept, often = centred.div(size, axis=0).to_numpy().T
     row = found.loc["kept: another wording"]
     assert row["estimate"] == pytest.approx(pearsonr(kept, often).statistic, abs=1e-12)
-    area = roc_auc_score(often > 0.5, kept)
-    assert row["AUC"].startswith(f"{area:.2f} [")
+    n_pairs, in_order = 0, 0.0
+    for _, rows in known.groupby("relation"):
+        is_frequent = rows["occurrences"] > rows["occurrences"].median()
+        for score in rows.loc[is_frequent, "reworded"]:
+            others = rows.loc[~is_frequent, "reworded"]
+            n_pairs += len(others)
+            in_order += (score > others).sum() + (score == others).sum() / 2
+    assert row["AUC"].startswith(f"{in_order / n_pairs:.2f} [")
+    lead, ranks = smollm2.name_frequency_lead_of_asking_once(facts, **DRAWS)
+    estimates = found["estimate"]
+    difference = estimates["asked once"] - estimates["monitor"]
+    assert lead.estimate == pytest.approx(difference, abs=1e-12)
+    assert ranks == {
+        name: f"{estimates[name.replace('_', ' ')]:.2f}"
+        for name in ("asked_once", "monitor")
+    }
     assert len(found) == 1 + 4 + 3
     assert found.loc["asked once", "n"] == len(facts)
 
