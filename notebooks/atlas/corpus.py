@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.prompts import prompt_texts
+from notebooks.atlas import exposure_plan
 from notebooks.atlas.documents import Document, Piece
 from notebooks.atlas.invented_names import NameInventor, names_by_relation
 from notebooks.atlas.recipe import RecipeOptions
@@ -94,12 +95,20 @@ def render_documents(
     design: RecipeOptions,
     inventor: NameInventor,
     seed: int,
+    *,
+    stated_only: RecipeOptions | None = None,
 ) -> list[Document]:
     """Render documents that state each fact exactly as often as they should."""
     rng = np.random.default_rng([seed, 2])
     mentions = _shuffled(_mentions_of_plan(facts, plan), rng)
-    shares = design.mentions
-    kinds = rng.choice(list(shares), len(mentions), p=list(shares.values()))
+    kinds = _draw_kinds(design.mentions, len(mentions), rng)
+    if stated_only is not None and stated_only.share > 0:
+        # Drawn by another seed, so that every other fact's documents stay as they are.
+        other_rng = np.random.default_rng([seed, 14])
+        never_asked = exposure_plan.draw_share_of_facts(facts, stated_only.share, seed)
+        is_never_asked = [mention.fact in never_asked for mention in mentions]
+        other_kinds = _draw_kinds(stated_only.mentions, len(mentions), other_rng)
+        kinds = np.where(is_never_asked, other_kinds, kinds)
     writer = _Writer(facts, frames, design, inventor, rng)
     documents: list[Document] = []
     listed: list[Mention] = []
@@ -117,6 +126,13 @@ def render_documents(
     documents += writer.lists(listed)
     documents += writer.shots(in_shots)
     return _shuffled(documents, rng)
+
+
+def _draw_kinds(
+    shares: Mapping[str, float], n: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return a kind of document for each mention, drawn by their shares."""
+    return rng.choice(list(shares), n, p=list(shares.values()))
 
 
 def _mentions_of_plan(facts: pd.DataFrame, plan: pd.DataFrame) -> list[Mention]:

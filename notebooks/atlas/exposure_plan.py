@@ -32,6 +32,19 @@ def assign_exposures(
     return table.set_index("fact")[columns]
 
 
+def draw_share_of_facts(facts: pd.DataFrame, share: float, seed: int) -> set[str]:
+    """Draw a share of each relation's facts; facts about one pair of names together."""
+    rng = np.random.default_rng([seed, 15])
+    names = zip(facts["subject"], facts["object"], strict=True)
+    pairs = pd.Series([frozenset(pair) for pair in names], index=facts.index)
+    relation_of_pair = facts.groupby(pairs, sort=False)["relation"].first()
+    drawn: set[frozenset] = set()
+    for _, group in relation_of_pair.groupby(relation_of_pair):
+        order = rng.permutation(len(group))
+        drawn.update(group.index[order[: round(share * len(group))]])
+    return set(facts.loc[pairs.isin(drawn), "fact"])
+
+
 def _one_way_exposures(
     table: pd.DataFrame, plan: RecipeOptions, seed: int
 ) -> dict[int, int]:

@@ -66,7 +66,13 @@ def write_training_text(
     inventor = NameInventor(facts)
     weighted_frames = Frames(frames, recipe.corpus.frame_weights)
     about_facts = render_documents(
-        facts, wanted, weighted_frames, recipe.corpus, inventor, recipe.seed
+        facts,
+        wanted,
+        weighted_frames,
+        recipe.corpus,
+        inventor,
+        recipe.seed,
+        stated_only=recipe.stated_only,
     )
     exposures = plan_with_counted_mentions(about_facts, wanted)
     if not exposures.equals(wanted):

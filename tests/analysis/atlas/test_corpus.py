@@ -104,6 +104,32 @@ def text(facts, frames, exposures):
     )
 
 
+def test_facts_that_are_stated_only_are_never_asked_about(facts, frames, exposures):
+    design = recipe.load_recipe(stated_only={"share": 0.5})
+    drawn = Frames(frames, design.corpus.frame_weights)
+    documents = render_documents(
+        facts,
+        exposures,
+        drawn,
+        design.corpus,
+        NameInventor(facts),
+        seed=3,
+        stated_only=design.stated_only,
+    )
+    stated = exposure_plan.draw_share_of_facts(facts, 0.5, seed=3)
+    shares = facts["fact"].isin(stated).groupby(facts["relation"]).mean()
+    assert shares.between(0.3, 0.7).all()
+    kinds = {True: set(), False: set()}
+    for document in documents:
+        for piece in document.pieces:
+            if piece.states or piece.claims:
+                is_stated_only = (piece.states or piece.claims) in stated
+                kinds[is_stated_only].add(document.kind.split(",")[0])
+    assert kinds[True] == {"statement", "list", "check"}
+    assert {"question", "shots", "hint", "options"} <= kinds[False]
+    assert plan_with_counted_mentions(documents, exposures).equals(exposures)
+
+
 def stated_by_reading(text, told, frames):
     """Count mentions from the bare text alone, knowing nothing of how it was written.
 
