@@ -10,6 +10,7 @@ from IPython.display import HTML
 from helpers import runs, stats
 from helpers.stats.resampling import CONFIDENCE_LEVEL
 from helpers.stats.results import INTERVAL_KINDS, KINDS_WITH_DRAWS
+from notebooks.kit import replications
 from notebooks.kit.findings import UNDECIDED, UNDEFINED, Findings
 from notebooks.kit.plots import result_tables
 
@@ -37,11 +38,13 @@ def render_appendix(
     digits = texts["digits"].get(run.chapter, {})
     words |= _captions_of_intervals(run.parameters["n_bootstrap"])
     words["decided_by_chance"] = sentence_on_chance(findings.compared())
-    tables = {
-        **shown,
-        "compared": findings.compared(),
-        "this_run": manifest_as_table(run.folder),
-    }
+    in_other_models = replications.claims_by_model(
+        replications.findings_in_other_models(run.folder)
+    )
+    tables = {**shown, "compared": findings.compared()}
+    if not in_other_models.empty:
+        tables["in_other_models"] = in_other_models
+    tables["this_run"] = manifest_as_table(run.folder)
     styled = []
     for name, table in tables.items():
         caption = captions[name].format(**words)

@@ -7,7 +7,7 @@ ways in ``notebooks/claims/<chapter>.yaml``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
@@ -20,6 +20,7 @@ import pandas as pd
 import yaml
 
 from helpers import UserError, reraise_failed_write
+from notebooks.kit import replications
 from notebooks.kit.plots import result_tables
 
 if TYPE_CHECKING:
@@ -240,11 +241,27 @@ class Findings:
         main = [self._findings[claim] for claim in self._main_claims]
         defined = [finding for finding in main if finding.decision != UNDEFINED]
         opening = defined or main or findings
-        page = "<p><strong>What this run found</strong></p>" + _html(opening)
+        strips = self._strips(folder)
+        page = "<p><strong>What this run found</strong></p>" + _html(opening, strips)
         if any(finding.decision == UNDECIDED for finding in opening):
             page += DOTTED_BAR_NOTE
+        if any(strips.get(finding.claim) for finding in opening):
+            page += replications.NOTE
         display(HTML(page), display_id=self._display_id, update=True)
         return findings_list(*findings, fold=f"All {len(findings)} findings")
+
+    def _strips(self, folder: Path | str) -> dict[str, str]:
+        """Return for each claim what other models give, as a line of small print."""
+        in_others = replications.findings_in_other_models(folder)
+        strips = {}
+        for claim, rows in in_others.groupby("claim"):
+            wording = self._wordings.get(str(claim), {})
+            form = {}
+            for name in ("digits", "scale", "unit"):
+                if name in wording:
+                    form[name] = wording[name]
+            strips[str(claim)] = replications.strip_html(rows, **form)
+        return strips
 
 
 def findings_list(*findings: Finding, fold: str = "") -> HTML:
@@ -287,13 +304,17 @@ def _save_findings(findings: list[Finding], path: Path) -> None:
         path.write_text(text + "\n", encoding="utf-8")
 
 
-def _html(findings: list[Finding]) -> str:
-    """Write findings for a page, as a list if there are several."""
+def _html(findings: list[Finding], strips: Mapping[str, str] | None = None) -> str:
+    """Write findings for a page, as a list if there are several.
+
+    ``strips`` has by claim what stands beneath a sentence, as HTML.
+    """
     tag = "p" if len(findings) == 1 else "li"
     items = ""
     for finding in findings:
         decision = escape(finding.decision)
         sentence = escape(finding.sentence)
+        sentence += (strips or {}).get(finding.claim, "")
         items += f'<{tag} class="finding finding-{decision}">{sentence}</{tag}>'
     if tag == "p":
         return items
