@@ -68,6 +68,17 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--difference": {"type": float, "default": 0.1, "help": "between two models; 0.1"},
     "--organization": {"default": "unknown", "help": "who measured"},
     "--wordings": {"type": int, "help": "of each fact, or samples; as in the run"},
+    "scores": {
+        "metavar": "SCORES",
+        "type": Path,
+        "help": "a CSV of model, fact, score; larger is surer that the fact is known",
+    },
+    "--split": {
+        "default": "all",
+        "choices": ["all", "choosing", "reporting"],
+        "help": "half of the facts: choose a measure on one, report the other",
+    },
+    "--csv": {"action": "store_true", "help": "print the whole table as CSV"},
     "--folder": {"type": Path, "help": "where to write; one in build by default"},
 }
 # What a light install may lack is a library; a lack of these is a fault of ours.
@@ -115,6 +126,18 @@ def print_log_measures(args: argparse.Namespace) -> None:
         return
     print(f"{study.TITLE} over {log.asked}, with intervals of 95 %")
     print(_table(study.summary_of_logs(log)))
+
+
+def print_grades(args: argparse.Namespace) -> None:
+    """Grade a measure of your own by models whose reading of each fact is known."""
+    from helpers.exchange import grading
+
+    scores = grading.read_scores(args.scores)
+    grades = grading.grade_measure(scores, split=args.split, title=args.scores.stem)
+    if args.csv:
+        print(grades.to_csv(index=False), end="")
+        return
+    print(grading.grades_in_words(grades))
 
 
 def write_card_files(args: argparse.Namespace) -> None:
@@ -228,6 +251,7 @@ COMMANDS: Commands = {
     "measure": (print_model_measures, "name studies --runs --set"),
     "devices": (print_devices, "model --set"),
     "logs": (print_log_measures, "files --study --json --set"),
+    "grade": (print_grades, "scores --split --csv"),
     "card": (write_card_files, "place --folder"),
     "pack": (write_run_archive, "place --folder"),
     "verify": (verify_archives, "archives"),

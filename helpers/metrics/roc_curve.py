@@ -1,9 +1,11 @@
 """How well a score tells two groups apart: the area under the ROC curve."""
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import norm, rankdata
 
+from helpers.stats.over_runs import EstimateOfRun
 from helpers.stats.within_groups import ranks_within_groups, sums_by_group
 
 
@@ -74,6 +76,56 @@ def area_within_relations(values: np.ndarray) -> np.ndarray:
     of_other_relations = np.cumsum(n_negative, axis=-1) - n_negative
     below = twice_below / 2 - (n_positive * of_other_relations).sum(axis=-1)
     return _share(below, (n_positive * n_negative).sum(axis=-1))
+
+
+def area_of_run(
+    score: pd.Series, is_positive: pd.Series, relation: pd.Series
+) -> EstimateOfRun:
+    """Return the area over pairs of one relation, and each fact's part in its error.
+
+    The parts are the structural components of DeLong et al. (1988), of each relation
+    and weighted by its pairs; a relation's facts are drawn within each kind.
+
+    Parameters
+    ----------
+    score, is_positive, relation : Series
+        By fact.
+
+    Examples
+    --------
+    Of the positives one is above both negatives and one above one of them:
+
+    >>> score = pd.Series([9.0, 7.0, 8.0, 6.0], index=list("abcd"))
+    >>> is_positive = pd.Series([True, True, False, False], index=score.index)
+    >>> area = area_of_run(score, is_positive, pd.Series("P1", index=score.index))
+    >>> area.estimate, round(float((area.influence**2).sum()), 6)
+    (0.75, 0.125)
+    """
+    outcomes = {}
+    for name, of_relation in score.groupby(relation):
+        is_read = is_positive[of_relation.index]
+        positive = of_relation[is_read]
+        negative = of_relation[~is_read]
+        above = np.greater.outer(positive.to_numpy(), negative.to_numpy())
+        equal = np.equal.outer(positive.to_numpy(), negative.to_numpy())
+        if above.size:
+            outcomes[name] = pd.DataFrame(
+                above + equal / 2, index=positive.index, columns=negative.index
+            )
+    n_pairs = sum(outcome.size for outcome in outcomes.values())
+    if not n_pairs:
+        return EstimateOfRun(float("nan"), pd.Series(dtype=float))
+    n_in_order = sum(outcome.to_numpy().sum() for outcome in outcomes.values())
+    estimate = float(n_in_order / n_pairs)
+    parts = []
+    for outcome in outcomes.values():
+        weight = outcome.size / n_pairs
+        for shares in (outcome.mean(axis="columns"), outcome.mean(axis="index")):
+            n = len(shares)
+            centre = shares.mean() if n > 1 else estimate
+            correction = np.sqrt(n / max(1, n - 1))
+            parts.append(weight * correction * (shares - centre) / n)
+    return EstimateOfRun(estimate, pd.concat(parts))
 
 
 def _dense_ranks(score: np.ndarray) -> np.ndarray:

@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 from helpers import datasets, models, probing, prompts
+from helpers.datasets.testbed import TESTBED_RUNS_FILE, load_testbed_runs
 from helpers.metrics import accuracy, other_measures
 from helpers.models import LanguageModel
 from helpers.studies import STUDIES, settings_for_function
 from notebooks.atlas import exposure_plan
 from notebooks.atlas.exit_status import exit_status_of_work
 from notebooks.atlas.training_queue import training_runs_to_make
-from notebooks.kit.testbed_figures import TESTBED_RUNS_FILE, load_testbed_runs
 
 RUN_COLUMNS = ["run", "size", "change", "seed", "start", "weights"]
 SETTINGS_OF_ALL_RUNS = {"separator": "space"}  # or each run would choose its own

@@ -1,0 +1,48 @@
+"""What training runs of several recipes answer about each fact of the panel."""
+
+import zlib
+from pathlib import Path
+
+import pandas as pd
+
+# Written by the trainer of the atlas.
+TESTBED_RUNS_FILE = Path(__file__).parent / "data" / "testbed_runs.parquet"
+SPLITS = ("choosing", "reporting")
+
+
+def load_testbed_runs(path: Path = TESTBED_RUNS_FILE) -> pd.DataFrame:
+    """Return what training runs, whose text is known, answer about facts.
+
+    Parameters
+    ----------
+    path
+        Of the table; by default the one that comes with the package.
+
+    Returns
+    -------
+    DataFrame
+        One row a run and fact. ``run, size, change, seed, start, weights`` say which
+        run it is; ``item, relation`` which fact. ``exposures`` is how often its text
+        states the fact, ``false_exposures`` how often it states a false object in its
+        place, ``pair_exposures`` how often it states other facts of the same two names;
+        facts that are ``stated_only`` are never asked about in it. All others are
+        scores, larger the surer the model: ``qa0 right`` is the log-probability of the
+        right object in question 0, ``wp0 wrong`` that of a wrong one in sentence 0.
+        Empty where no runs are kept.
+    """
+    if not path.is_file():
+        return pd.DataFrame(columns=["run", "item"])
+    return pd.read_parquet(path)
+
+
+def split_of_facts(items: pd.Series) -> pd.Series:
+    """Return for each fact the half that it is in, by a checksum of its id.
+
+    A measure is chosen on facts for ``"choosing"`` and graded on those for
+    ``"reporting"``.
+
+    >>> split_of_facts(pd.Series(["P17-0003", "P17-0023"])).tolist()
+    ['choosing', 'reporting']
+    """
+    places = [zlib.crc32(f"split {item}".encode()) % 2 for item in items]
+    return pd.Series([SPLITS[place] for place in places], index=items.index)
