@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.datasets.panel import panel_facts
+
 # Written by the trainer of the atlas.
 TESTBED_RUNS_FILE = Path(__file__).parent / "data" / "testbed_runs.parquet"
+# A table of what there is to score, for people without the package
+TESTBED_FACTS_FILE = Path(__file__).parent / "data" / "testbed_facts.csv"
 SPLITS = ("choosing", "reporting")
 
 
@@ -46,3 +50,16 @@ def split_of_facts(items: pd.Series) -> pd.Series:
     """
     places = [zlib.crc32(f"split {item}".encode()) % 2 for item in items]
     return pd.Series([SPLITS[place] for place in places], index=items.index)
+
+
+def facts_to_be_scored() -> pd.DataFrame:
+    """Return the panel's facts as a table that needs no package to be read.
+
+    ``fact, relation, subject, object``, five ``wrong_objects`` parted by bars, and the
+    ``split`` that the fact is in.
+    """
+    facts = panel_facts()
+    table = facts[["fact", "relation", "subject", "object"]].copy()
+    table["wrong_objects"] = facts["distractors"].map("|".join)
+    table["split"] = split_of_facts(facts["fact"])
+    return table

@@ -7,11 +7,12 @@ sentence to be completed in place of the question.
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from helpers import datasets, probing, prompts
 from helpers.models import LanguageModel
-from helpers.probing import format_choice
+from helpers.probing import format_choice, scoring
 from helpers.runs.panel.panel_answers import FORM_NAMES
 
 
@@ -44,8 +45,17 @@ def ask_forms(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Score both objects in both forms, and let the model write the answer."""
+    """Score both objects in both forms, and let the model write the answer.
+
+    ``own_logprob`` is the summed log-probability of what it writes.
+    """
     frames = datasets.prompt_frames(dataset, facts["relation"].unique())
     wrap = format_choice.probe_wrapper(lm, dataset, facts, seed)
     probes = wrap(form_probes(facts, frames))
-    return probing.score_and_generate(lm, probes, probes["correct"], cache=cache)
+    asked = probing.score_and_generate(lm, probes, probes["correct"], cache=cache)
+    written = asked[asked["correct"]]
+    own = probing.score(
+        lm, scoring.probes_of_greedy_answers(lm, written), cache=cache, progress=False
+    )
+    own_logprob = own["logprobs"].map(np.sum).set_axis(written.index)
+    return asked.assign(own_logprob=own_logprob)

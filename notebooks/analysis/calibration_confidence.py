@@ -1,0 +1,224 @@
+"""Does a model know when it is right? Its confidence in its own answers, by method."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from helpers import stats
+from helpers.metrics import accuracy, confidence
+from helpers.runs.panel import panel_answers
+from helpers.studies import STUDIES
+from notebooks.analysis.calibration_verdicts import METHOD_TITLES
+from notebooks.kit.plots import result_tables, shared_figures, style
+
+ArrayStatistic = Callable[[np.ndarray], np.ndarray]
+PLAIN_QUESTION = "plain question"
+SENTENCE = "sentence to be completed"
+FORM_TITLES = {"qa": PLAIN_QUESTION, "wp": SENTENCE}
+LISTS = METHOD_TITLES["latent_knowledge"]
+UNSURE = 'says "unsure"'
+N_COVERAGES = 20
+OVERCONFIDENCE = "confidence less share right"
+
+
+def share_wrong(rows: np.ndarray) -> np.ndarray:
+    """Return the share of answers that are wrong."""
+    return 1 - rows[..., 1].mean(axis=-1)
+
+
+def mean_overconfidence(rows: np.ndarray) -> np.ndarray:
+    """Return mean confidence less the share of answers that are right."""
+    return (rows[..., 0] - rows[..., 1]).mean(axis=-1)
+
+
+# What is computed of a method's answers, averaged over models.
+STATISTICS = {
+    "share wrong": share_wrong,
+    OVERCONFIDENCE: mean_overconfidence,
+    "calibration error": confidence.expected_calibration_error,
+    "Brier score": confidence.brier_score,
+    "risk over all coverages": confidence.area_under_risk_coverage,
+}
+
+
+def confidence_in_answers(used: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
+    """Return how sure each model is of its own answer, and whether that is right.
+
+    Rows are a model, method and fact: ``model, method, item, relation, confidence,
+    right``. The confidence is the probability of the answer that the model writes, and
+    in IC-LKE the share of the choice that it ranks first.
+    """
+    parts = []
+    for run in used[used["chapter"] == "monitor"].to_dict("records"):
+        answers = panel_answers.panel_forms(run["folder"])
+        answers = answers[answers["correct"].astype(bool)]
+        marked = accuracy.mark_texts(answers)
+        for kind, method in FORM_TITLES.items():
+            of_form = marked[marked["kind"] == kind]
+            part = of_form[["item", "relation"]].assign(
+                model=run["model"],
+                method=method,
+                confidence=np.exp(of_form["own_logprob"].astype(float)),
+                right=of_form["right"].astype(float),
+            )
+            parts.append(part)
+    lists = plain[plain["method"] == LISTS]
+    if "top" in lists:
+        of_lists = lists[["model", "item", "relation", "right"]].assign(
+            method=LISTS, confidence=lists["top"]
+        )
+        parts.append(of_lists)
+    if not parts:
+        return pd.DataFrame(columns=["model", "method", "confidence", "right"])
+    whole = pd.concat(parts, ignore_index=True)
+    wanted = plain[["model", "item"]].drop_duplicates()
+    whole = whole.merge(wanted, on=["model", "item"])
+    return whole.dropna(subset=["confidence", "right"])
+
+
+def confidence_by_method(table: pd.DataFrame, **draw: int) -> pd.DataFrame:
+    """Return each statistic of each method, averaged over models, with intervals."""
+    rows = []
+    for method, answers in table.groupby("method", sort=False):
+        values, relation = _values_by_fact(answers)
+        for name, statistic in STATISTICS.items():
+            of_models = partial(_mean_over_models, statistic)
+            interval = stats.bootstrap(values, of_models, relation, **draw)
+            rows.append({"method": method, "measure": name, **interval._asdict()})
+    return pd.DataFrame(rows)
+
+
+def _mean_over_models(statistic: ArrayStatistic, rows: np.ndarray) -> np.ndarray:
+    """Return the mean of a statistic over models, whose confidences stand first."""
+    n_models = rows.shape[-1] // 2
+    of_models = []
+    for place in range(n_models):
+        of_models.append(statistic(rows[..., [place, n_models + place]]))
+    return np.mean(of_models, axis=0)
+
+
+def _values_by_fact(answers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return confidences, then marks, a column a model; and each fact's relation."""
+    wide = answers.pivot_table(["confidence", "right"], "item", "model").dropna()
+    relation = answers.drop_duplicates("item").set_index("item")["relation"]
+    values = wide[["confidence", "right"]].to_numpy()
+    return values, relation.loc[wide.index].to_numpy()
+
+
+def risk_by_coverage(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the share wrong among the surest answers, by how many are given."""
+    rows = []
+    for method, answers in table.groupby("method", sort=False):
+        for coverage in np.linspace(1 / N_COVERAGES, 1, N_COVERAGES):
+            risks = []
+            for _, of_model in answers.groupby("model"):
+                ordered = of_model.sort_values("confidence", ascending=False)
+                given = ordered.head(max(1, round(coverage * len(ordered))))
+                risks.append(1 - given["right"].mean())
+            rows.append(
+                {"method": method, "coverage": coverage, "risk": np.mean(risks)}
+            )
+    return pd.DataFrame(rows, columns=["method", "coverage", "risk"])
+
+
+def answers_that_may_decline(plain: pd.DataFrame) -> pd.DataFrame:
+    """Return whether each answer was given where a model may say that it is unsure.
+
+    Rows are a model and fact: ``model, item, relation, given, right``.
+    """
+    method = STUDIES["knowledge_base"].TITLE
+    asked = plain[plain["method"] == method]
+    if "tested" not in asked:
+        return pd.DataFrame(columns=["model", "item", "relation", "given", "right"])
+    table = asked[["model", "item", "relation", "correct", "wrong"]].dropna()
+    given = (table["correct"] + table["wrong"]) > 0
+    return table.assign(given=given.astype(float), right=table["correct"])
+
+
+def threshold_against_declining(
+    table: pd.DataFrame, declining: pd.DataFrame, **draw: int
+) -> tuple[stats.Interval, dict[str, str]]:
+    """Return how many more given answers are wrong by "unsure" than by a threshold.
+
+    The threshold lets as many answers of the plain question through as the model gives
+    when it may say "unsure", so that both are judged at the same coverage.
+    """
+    plain = table[table["method"] == PLAIN_QUESTION].set_index(["model", "item"])
+    asked = plain[["confidence", "right"]].rename(columns={"right": "right_asked"})
+    both = declining.set_index(["model", "item"]).join(asked, how="inner")
+    both = both.dropna().reset_index()
+    if both.empty:
+        nothing = stats.Interval(float("nan"), float("nan"), float("nan"), 0)
+        return nothing, {"declining": "", "threshold": "", "coverage": ""}
+    kept = []
+    for _, of_model in both.groupby("model"):
+        n_given = int(of_model["given"].sum())
+        rank = of_model["confidence"].rank(method="first", ascending=False)
+        kept.append(rank <= n_given)
+    both["kept"] = pd.concat(kept).astype(float)
+    both["wrong_given"] = both["given"] * (1 - both["right"])
+    both["wrong_kept"] = both["kept"] * (1 - both["right_asked"])
+    columns = ["wrong_given", "given", "wrong_kept", "kept"]
+    by_fact = both.groupby(["relation", "item"])[columns].sum().reset_index()
+    interval = stats.bootstrap(
+        by_fact[columns].to_numpy(), _difference_of_risks, by_fact["relation"], **draw
+    )
+    totals = by_fact[columns].sum()
+    words = {
+        "declining": f"{100 * totals['wrong_given'] / totals['given']:.0f}",
+        "threshold": f"{100 * totals['wrong_kept'] / totals['kept']:.0f}",
+        "coverage": f"{100 * totals['given'] / len(both):.0f}",
+    }
+    return interval, words
+
+
+def _difference_of_risks(rows: np.ndarray) -> np.ndarray:
+    """Return the first share wrong less the second, each of a pair of columns."""
+    sums = rows.sum(axis=-2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return sums[..., 0] / sums[..., 1] - sums[..., 2] / sums[..., 3]
+
+
+def overconfidence_of_plain_question(by_method: pd.DataFrame) -> list[float]:
+    """Return estimate, bounds and n of the plain question's overconfidence."""
+    of_question = by_method["method"] == PLAIN_QUESTION
+    row = by_method[of_question & (by_method["measure"] == OVERCONFIDENCE)]
+    if row.empty:
+        return [np.nan, np.nan, np.nan, 0]
+    return row[["estimate", "low", "high", "n"]].iloc[0].tolist()
+
+
+def table_of_confidence(by_method: pd.DataFrame) -> pd.DataFrame:
+    """Return the statistics of confidence, a row a method and a column a statistic."""
+    titles = {name: name for name in STATISTICS}
+    wide = result_tables.wide_interval_table(by_method, titles, digits=2, by="method")
+    return wide.reset_index()
+
+
+def draw_risk_by_coverage(risks: pd.DataFrame, declining: pd.DataFrame) -> Axes:
+    """Draw the share wrong by how many answers are given, and where "unsure" stands."""
+    lines = risks.rename(columns={"risk": "estimate"})
+    ax = shared_figures.curve_plot(
+        lines,
+        "coverage",
+        "method",
+        xlabel="answers given, the surest first",
+        ylabel="wrong among them",
+        points=False,
+        nothing="No model's answers were asked for their probability.",
+    )
+    if len(lines) and len(declining):
+        given = declining[declining["given"] > 0]
+        coverage = declining["given"].mean()
+        ax.plot(coverage, 1 - given["right"].mean(), "D", color="black", ms=7)
+        ax.annotate(
+            UNSURE,
+            (coverage, 1 - given["right"].mean()),
+            (6, 4),
+            textcoords="offset points",
+        )
+    style.show_axis_in_percent(ax.xaxis)
+    return ax
