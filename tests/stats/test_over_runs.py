@@ -48,7 +48,7 @@ def test_the_interval_holds_the_mean_as_often_as_it_says(n_runs):
     """Facts, runs and their interplay all vary; one run alone speaks of itself."""
     rng = np.random.default_rng(2)
     covered = 0
-    n_samples = 400
+    n_samples = 150
     for _ in range(n_samples):
         of_fact = rng.normal(size=(60, 1))
         of_run = rng.normal(scale=0.2, size=(1, n_runs)) * (n_runs > 1)
@@ -56,4 +56,4 @@ def test_the_interval_holds_the_mean_as_often_as_it_says(n_runs):
         table = pd.DataFrame(of_fact + of_run + noise)
         mean = over_runs.mean_over_runs(runs_of(table))
         covered += mean.low <= 0 <= mean.high
-    assert 0.91 <= covered / n_samples <= 0.995
+    assert 0.9 <= covered / n_samples <= 0.995
