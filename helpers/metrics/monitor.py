@@ -22,6 +22,7 @@ eqs. 1-3.
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from textwrap import fill
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, check_columns
 from helpers.metrics.anchors import PAPER, anchor_probabilities
 
 EQUAL_WEIGHTS = (1 / 3, 1 / 3, 1 / 3)
@@ -194,6 +195,99 @@ def monitor_score(
     counted = facts[facts["counted"]]
     deviations = combined_deviation(counted["pfd"], counted["ird"], alphas)
     return float(ratio_of_sums(np.column_stack([deviations, counted["anchor"]])))
+
+
+def distances_by_frame(answers: pd.DataFrame, column: str = "logprobs") -> pd.DataFrame:
+    """Compute each fact's distance from its anchor in every question frame.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        As for :func:`fact_scores`, with a column ``frame``.
+    column : {"logprobs", "anchor_logprobs"}
+        Natural log-probabilities of the object's tokens.
+
+    Returns
+    -------
+    DataFrame
+        One row a fact (index ``item``) and one column a frame, in [0, 1]; PFD is the
+        mean of a row (equation 1). Not a number where the fact has no such frame, or
+        its object is cut into more or fewer tokens.
+
+    Examples
+    --------
+    >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "frame": [0, 0, 1, 0],
+    ...     "variant": ["right", "frame0", "frame1", "wrong0"],
+    ...     "context": ["right", "none", "none", "wrong"],
+    ...     "logprobs": [[np.log(0.8)], [np.log(0.6)], [np.log(0.4)], [np.log(0.5)]]})
+    >>> distances_by_frame(answers).round(6).values.tolist()
+    [[0.2, 0.4]]
+    """
+    check_columns(answers, ("frame",), "answers")
+    compared = answers[answers["context"].isin(["right", "none"])]
+    compared = anchor_probabilities(compared, column)
+    is_primary = compared["context"] == "right"
+    primary = compared[is_primary].set_index("item")["p"]
+    foreign = compared[~is_primary]
+    distances = []
+    for item, p in zip(foreign["item"], foreign["p"], strict=True):
+        distance = np.nan
+        if len(p) == len(primary[item]):
+            distance = float(np.abs(primary[item] - p).mean())
+        distances.append(distance)
+    table = foreign[["item", "frame"]].assign(distance=distances)
+    table = table.pivot_table("distance", "item", "frame", dropna=False)
+    return table.reindex(answers["item"].unique()).rename_axis(columns=None)
+
+
+def scores_of_frame_subsets(
+    facts: pd.DataFrame,
+    distances: pd.DataFrame,
+    n_frames: int = 4,
+    alphas: Sequence[float] = EQUAL_WEIGHTS,
+) -> pd.DataFrame:
+    """Compute MONITOR in every choice of some of the question frames (section 6.5).
+
+    Anchors and IRD stay as they are; PFD is the mean over the frames chosen.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        Columns ``item, relation, anchor, ird, counted``, as from :func:`fact_scores`.
+    distances : DataFrame
+        From :func:`distances_by_frame`, of the same answers.
+    n_frames : int
+        How many frames are chosen at a time.
+    alphas : three floats
+        Weights of :func:`combined_deviation`.
+
+    Returns
+    -------
+    DataFrame
+        One row a choice (index ``frames``, tuples), empty if there are fewer frames;
+        one column a relation, and ``all`` over all facts that count.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"item": ["a"], "relation": "P17", "anchor": 0.8,
+    ...                       "ird": 0.3, "counted": True})
+    >>> distances = pd.DataFrame({0: [0.2], 1: [0.3]}, index=["a"])
+    >>> scores_of_frame_subsets(facts, distances, 1)["all"].round(3).tolist()
+    [0.315, 0.375]
+    """
+    counted = facts[facts["counted"]].set_index("item")
+    distances = distances.loc[counted.index]
+    deviations = {}
+    for frames in combinations(distances.columns, n_frames):
+        pfd = distances[list(frames)].mean(axis=1)
+        deviations[frames] = combined_deviation(pfd, counted["ird"], alphas)
+    chosen = pd.Index(list(deviations), name="frames", tupleize_cols=False)
+    table = pd.DataFrame(dict(enumerate(deviations.values())), index=counted.index)
+    sums = table.groupby(counted["relation"]).sum()
+    anchors = counted["anchor"].groupby(counted["relation"]).sum()
+    scores = sums.div(anchors, axis=0).T
+    scores["all"] = sums.sum() / anchors.sum()
+    return scores.set_axis(chosen, axis=0).rename_axis(columns=None)
 
 
 def ratio_of_sums(values: np.ndarray) -> np.ndarray:

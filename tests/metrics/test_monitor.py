@@ -327,3 +327,76 @@ def test_what_is_said_where_few_facts_count_or_none(known, counted, told):
     assert bool(found) == bool(told)
     assert all(part in found for part in told)
     assert not any(part in found for part in (11 * "long", "other"))
+
+
+# Some of the wordings.
+
+
+def counted_scores(answers):
+    """Return the scores of facts that all count."""
+    return monitor.fact_scores(answers).assign(counted=True)
+
+
+def test_distances_by_frame_are_those_worked_out_by_hand():
+    distances = monitor.distances_by_frame(table(THREE))
+    expected = {0: [F(1, 20), F(0), F(0)], 1: [F(13, 40), F(1, 4), F(0)]}
+    assert distances.index.tolist() == list(THREE)
+    for frame, column in expected.items():
+        assert distances[frame].tolist() == pytest.approx([float(x) for x in column])
+    assert distances.mean(axis=1).tolist() == pytest.approx([float(x) for x in PFD])
+
+
+def test_a_frame_that_a_fact_lacks_or_whose_tokens_differ_has_no_distance():
+    other = {name: list(p) for name, p in THREE["P17-b"].items()}
+    other["frame1"] = [F(1, 2), F(1, 2)]
+    fewer = {name: p for name, p in THREE["P36-c"].items() if name != "frame0"}
+    distances = monitor.distances_by_frame(table({"P17-b": other, "P36-c": fewer}))
+    assert distances.isna().to_numpy().tolist() == [[False, True], [True, False]]
+    assert distances.loc["P36-c", 1] == 0
+
+
+def test_monitor_in_one_of_two_frames_by_hand():
+    answers = table({name: THREE[name] for name in ("P17-a", "P36-c")})
+    scores = counted_scores(answers)
+    distances = monitor.distances_by_frame(answers)
+    found = monitor.scores_of_frame_subsets(scores, distances, 1)
+    assert found.index.tolist() == [(0,), (1,)]
+    for row, pfd in enumerate((F(1, 20), F(13, 40))):
+        ird = F(9, 20)
+        deviation = math.sqrt((pfd**2 + ird**2 + pfd * ird) / 3)
+        assert found["P17"].iloc[row] == pytest.approx(deviation / 0.95)
+        assert found["all"].iloc[row] == pytest.approx(deviation / (0.95 + 0.8))
+        assert found["P36"].iloc[row] == 0
+
+
+@given(
+    st.lists(
+        st.lists(st.floats(0.01, 1), min_size=5, max_size=5), min_size=1, max_size=6
+    ),
+    st.integers(1, 4),
+)
+@settings(max_examples=25)
+def test_a_choice_of_frames_is_as_if_no_other_frame_had_been_asked(facts, n_frames):
+    variants = ("right", "wrong0", "frame0", "frame1", "frame2")
+    made = {f"P{i % 2}-{i}": dict(zip(variants, p)) for i, p in enumerate(facts)}
+    answers = table({k: {v: [p] for v, p in row.items()} for k, row in made.items()})
+    found = monitor.scores_of_frame_subsets(
+        counted_scores(answers), monitor.distances_by_frame(answers), n_frames
+    )
+    assert len(found) == math.comb(3, n_frames)
+    for frames in found.index:
+        left_out = {0, 1, 2} - set(frames)
+        is_asked = (answers["context"] != "none") | ~answers["frame"].isin(left_out)
+        alone = monitor.monitor_score(counted_scores(answers[is_asked]))
+        place = found.index.get_loc(frames)
+        assert found["all"].iloc[place] == pytest.approx(alone)
+
+
+def test_facts_that_do_not_count_enter_no_choice_of_frames():
+    answers = table(THREE)
+    scores = counted_scores(answers)
+    scores.loc[0, "counted"] = False
+    found = monitor.scores_of_frame_subsets(
+        scores, monitor.distances_by_frame(answers), 2
+    )
+    assert found["all"].item() == pytest.approx(monitor.monitor_score(scores))
