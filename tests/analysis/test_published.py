@@ -22,7 +22,7 @@ def test_there_are_all_pairs(table):
     assert table["paper"].value_counts().to_dict() == {
         "knowledge bases": 21,
         "multiplicity": 6,
-        "MONITOR": 5,
+        "MONITOR": 6,
     }
     sizes = table.groupby("paper")["n"].agg(set).to_dict()
     assert sizes == {"MONITOR": {12}, "knowledge bases": {26}, "multiplicity": {14, 16}}

@@ -58,6 +58,7 @@ def monitor_checks(load: TableLoader) -> TableChecks:
         _corpus(load),
     )
     printed, hours = load("monitor_table4_correlation"), load("monitor_table8")
+    slides = load("monitor_slides")
     both = pd.concat([single, printed])
     r = pd.Series(overall["MONITOR"].corr(overall["avg"]), index=printed.index)
     found = pd.Series(
@@ -125,6 +126,13 @@ def monitor_checks(load: TableLoader) -> TableChecks:
         ),
         "Text: corpus": (corpus[list(counts)], pd.Series(counts), 0),
         "Text: numbers": (said, pd.Series(text), 0),
+        "Slides: MONITOR": (slides["MONITOR"], overall["MONITOR"][slides.index], 0),
+        # Half a last digit of the slides, and half a last digit of Table 4
+        "Slides: accuracies": (
+            slides[["avg", "max", "min"]],
+            overall[["avg", "max", "min"]].loc[slides.index],
+            0.0505,
+        ),
     }
 
 

@@ -79,3 +79,21 @@ def test_what_is_contradicted_has_a_severity():
     exceptions = STATED.loc[STATED["severity"] == "exceptions", "says"]
     counts = exceptions.str.extract(r"(\d+) of (\d+)").astype(int)
     assert (counts[0] > counts[1] / 2).all()
+
+
+SLIPS = published.printed_slips()
+
+
+@pytest.mark.parametrize("row", list(SLIPS.itertuples()), ids=lambda row: row.place)
+def test_each_slip_quotes_its_paper_word_for_word_in_both_places(shared, row):
+    text = squeezed(paper_text(shared, CHECK_PREFIXES[row.paper]))
+    assert re.search(pattern(row.quotation), text)
+    assert re.search(pattern(row.other_quotation), text)
+    assert row.quotation != row.other_quotation
+
+
+def test_there_are_slips_of_all_papers():
+    assert set(SLIPS["paper"]) == set(judges.PAPERS)
+    assert not SLIPS.duplicated(["paper", "quotation"]).any()
+    assert SLIPS["says"].str.endswith(".").all()
+    assert (SLIPS["place"].str.len() > 0).all()

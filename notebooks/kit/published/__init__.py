@@ -8,7 +8,8 @@ setting and measure, "four-shot CR". Tables ``*_text`` hold numbers of the runni
 Left out are tables without numbers, and Table 9 of the third paper, a picture in the
 copy at hand. ``restored.csv`` says what our copies had lost, ``claims.csv`` has
 sentences with our verdicts, ``comparisons.csv`` printed numbers beside what others make
-them.
+them, ``slips.csv`` places where a paper names one thing in two ways. ``monitor_slides``
+is the table of the MONITOR paper's slides.
 
 Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge"
 (MONITOR), NAACL; arXiv 2310.09820. Zheng et al. 2024, "How Reliable are LLMs as
@@ -128,6 +129,14 @@ def printed_number_checks() -> pd.DataFrame:
     Columns ``paper, check, claim, tables``.
     """
     return _read_as_text(TABLES_FOLDER / "checks.csv")
+
+
+def printed_slips() -> pd.DataFrame:
+    """Return places where a paper names one thing in two ways.
+
+    Columns ``paper, place, quotation, other_place, other_quotation, says``.
+    """
+    return _read_as_text(TABLES_FOLDER / "slips.csv")
 
 
 def _read_as_text(path: Path) -> pd.DataFrame:

@@ -157,3 +157,87 @@ def scale_may_fail(load):
 def distinct_scores(load):
     score = load("monitor_table5")["P37 MONITOR"][["OPT-2b7", "BLOOMZ-3b"]].tolist()
     return judge_parts(score, score == [0.471, 0.570])
+
+
+# Sentences of the slides.
+
+
+def slides_types(load):
+    return templates_vary(load)
+
+
+def slides_larger(load):
+    """A rank correlation whose interval holds 0 leaves the sentence open."""
+    table = load("monitor_table2")
+    templates = table[["WP", "QA", "FC-pos", "FC-neg"]]
+    spread = templates.max(axis=1) - templates.min(axis=1)
+    r = stats.correlation(table["size_billion"], spread, "spearman")
+    falls = [
+        spread[b] < spread[a] for series in SIZE_SERIES for a, b in pairwise(series)
+    ]
+    is_open = r.low < 0 < r.high
+    told = r.r, r.low, r.high, r.n, sum(falls), len(falls)
+    return judge_parts(told, None if is_open else r.high < 0)
+
+
+def slides_negative(load):
+    row = load("monitor_table2").loc["BLOOMZ-1b1"]
+    told = row["FC-pos"], row["FC-neg"]
+    return judge_parts(told, told[0] < 1, told[1] > 99)
+
+
+def slides_conditions(load):
+    conditions = load("monitor_table3")[["none", "right", "wrong"]]
+    spread = conditions.max(axis=1) - conditions.min(axis=1)
+    told = spread.idxmin(), spread.min()
+    found = judge_usual_case(spread > LARGE_CHANGE, enough=0.75)
+    return found._replace(told=[*found.told, *told])
+
+
+def slides_hint(load):
+    change = load("monitor_table3")["right_change"]
+    near = change.abs().idxmin()
+    told = change.idxmin(), -change.min(), NOTICEABLE_CHANGE, near, change[near]
+    assert (change.abs() > NOTICEABLE_CHANGE).all()
+    return judge_parts(told, change.min() < -NOTICEABLE_CHANGE)
+
+
+def slides_averaged(load):
+    score = load("monitor_slides")["MONITOR"]
+    by_relation = load("monitor_table10")[score.index]
+    is_mean = (by_relation.mean() - score).abs() <= 0.001
+    is_divided = (by_relation.sum() / 21 - score).abs() <= 0.001
+    told = len(by_relation), is_mean.sum(), len(score), is_divided.sum()
+    return judge_parts(told, is_mean.all())
+
+
+def slides_correlates(load):
+    table = load("monitor_slides")
+    r = stats.correlation(table["MONITOR"], table["avg"])
+    return judge_parts((r.r, r.low, r.high, r.n), r.high < 0)
+
+
+def slides_measures(load):
+    table = load("monitor_table4")
+    told, holds = [len(table)], []
+    for measure in ("avg", "probs"):
+        r = stats.correlation(table["MONITOR"], table[measure])
+        told += [r.r, r.low, r.high]
+        holds.append(r.high < 0)
+    return judge_parts(told, *holds)
+
+
+def slides_choice(load):
+    two = load("monitor_table6").loc[["Vicuna-13b", "WizardLM-13b"]]
+    gap = two["base"].diff().iloc[1]
+    told = [abs(gap), *two["MONITOR"], *two["std"]]
+    is_steadier = two["std"].iloc[0] < two["std"].iloc[1]
+    is_like = abs(gap) <= EQUIVALENCE_MARGIN
+    return judge_parts(
+        told, is_like, two["MONITOR"].iloc[0] < two["MONITOR"].iloc[1], is_steadier
+    )
+
+
+def slides_corpus(load):
+    prompts = load("monitor_corpus").loc["FKTC", "prompts"]
+    return judge_parts([prompts], round(prompts, -4) == 210_000)
