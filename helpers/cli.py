@@ -49,6 +49,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "multiplicity of several prompts, or knowledge_base of repeated "
         "answers to one",
     },
+    "--metric": {"default": "", "help": "which of a log's metrics says what is right"},
     "--json": {"action": "store_true", "help": "print one object, without intervals"},
     "run": {
         "metavar": "RUN",
@@ -117,7 +118,10 @@ def print_log_measures(args: argparse.Namespace) -> None:
     }
     study = studies[args.study]
     defaults = study.from_logs.__kwdefaults__
-    settings = settings_from_words(args.set, defaults, "Logs have")
+    words = args.set.copy()
+    if args.metric:
+        words.append(f"metric={args.metric}")
+    settings = settings_from_words(words, defaults, "Logs have")
     log = study.from_logs(args.files, **settings)
     for note in log.notes:
         print(f"note: {printable_line(note)}", file=sys.stderr)
@@ -250,7 +254,7 @@ def print_devices(args: argparse.Namespace) -> None:
 COMMANDS: Commands = {
     "measure": (print_model_measures, "name studies --runs --set"),
     "devices": (print_devices, "model --set"),
-    "logs": (print_log_measures, "files --study --json --set"),
+    "logs": (print_log_measures, "files --study --metric --json --set"),
     "grade": (print_grades, "scores --split --csv"),
     "card": (write_card_files, "place --folder"),
     "pack": (write_run_archive, "place --folder"),

@@ -25,14 +25,16 @@ NOTES = {
 }
 
 
-def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> logs.Joined:
+def from_logs(
+    paths: Sequence[str | Path], *, seen: bool = True, metric: str = ""
+) -> logs.Joined:
     """Measure factuality and consistency in logs that hold several answers to a prompt.
 
     The first answer is the response. The others say how firm it is, in place of the
     paper's multiple-choice questions (equation 4): Cons is the share of them with the
     same text, case and punctuation aside, or with a mark as right as its own.
     """
-    log = logs.read_repeated_answers(paths)
+    log = logs.read_repeated_answers(paths, metric)
     answers = log.table
     texts = answers["text"].mask(answers["text"] == logs.inspect_ai.NO_OPTION, "")
     kinds = []

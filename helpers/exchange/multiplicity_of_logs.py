@@ -30,12 +30,13 @@ def from_logs(
     paths: Sequence[str | Path],
     *,
     rule: str = "sum",
+    metric: str = "",
     tau: float = multiplicity.TAU,
     replacement: bool = False,
     correct_by: str = "majority",
 ) -> logs.Joined:
     """Compute multiplicity from logs of other tools, without a model."""
-    log = logs.read_logs(paths, rule)
+    log = logs.read_logs(paths, rule, metric)
     answers = log.table
     if log.kind == "texts":
         answers = _with_numbers(answers)

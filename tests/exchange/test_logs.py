@@ -59,7 +59,7 @@ def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
             tmp_path / p,
             [
                 lm_eval_choice_line("a", (-4, -6, -9), p),
-                lm_eval_choice_line("b", (-4, -8, -4), p),
+                lm_eval_choice_line("b", (-4, -9, -4), p),
             ],
         )
         for p in "xy"
@@ -217,12 +217,279 @@ def test_the_logs_own_mark_may_differ_where_it_says_something_else(tmp_path):
         lm_eval_choice_line(
             "a", (-2, -2, -3), "z", "1", acc=1.0
         ),  # a tie, which either may win
-        lm_eval_choice_line("b", 1, "z", "1", acc=0.25),  # a share of something else
         lm_eval_choice_line("c", 1, "z", "1", acc_norm=0.0),  # acc counts
     ]
     log = logs.read_logs([write_lm_eval_log(tmp_path / "z", kept)])
     table = log.table
-    assert table["right"].tolist() == [False, True, True]
+    assert table["right"].tolist() == [False, True]
+
+
+def several_true(labels, target="0", choices=CITY_OPTIONS, **more):
+    """Return a line of a task such as truthfulqa_mc2: labels, and a target for all."""
+    line = lm_eval_choice_line("a", 1, "x", target, **more)
+    line["doc"]["mc2_targets"] = {"choices": list(choices), "labels": labels}
+    return line
+
+
+def without_acc(line, **metrics):
+    """Return a line with other metrics."""
+    del line["acc"]
+    return line | {"metrics": list(metrics)} | metrics
+
+
+STAND_INS = [
+    (lm_eval_choice_line("b", 1, "z", "0", acc=0.88), "has 0.88 for acc, neither"),
+    (lm_eval_choice_line("b", 1, "z", "0", acc="0.25"), "0.25 for acc"),
+    (lm_eval_choice_line("b", 1, "z", "1", acc_norm=0.5), "0.5 for acc_norm"),
+    (without_acc(several_true([1, 1, 0]), mc2=0.7), "calls 2 of its options correct"),
+    (without_acc(lm_eval_choice_line("b", 1, "z"), mc2=0.7), "0.7 for mc2"),
+    (several_true([1, 1, 0], acc=0.0), "its target only stands in for them"),
+    (several_true([0, 1, 0], acc=0.0), "calls 1 of its options correct"),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), STAND_INS)
+def test_a_target_that_stands_in_for_several_is_refused(line, sentence, tmp_path):
+    with pytest.raises(UserError, match=sentence):
+        logs.read_logs([write_lm_eval_log(tmp_path / "x", [line])])
+
+
+def test_labels_that_agree_with_the_target_are_read(tmp_path):
+    lines = [
+        several_true([0, 1, 0], "1"),
+        # Labels of other texts than the options are another task's.
+        several_true([1, 1], "1", ("Rome", "Roma")) | {"doc_hash": "b"},
+        without_acc(lm_eval_choice_line("c", 1, "x", "1")),
+    ]
+    path = write_lm_eval_log(tmp_path / "x", lines)
+    log = logs.read_logs([path])
+    assert log.table["right"].tolist() == [True, True, True]
+    assert log.notes == [
+        f"{path.name} has 1 documents without an acc that confirms their target."
+    ]
+
+
+def test_options_that_all_tie_are_no_answer_and_agree_with_no_other(tmp_path):
+    """Of a, no run has an answer; of b, one; c is a tie of two, which the first wins."""
+    paths = []
+    for k in range(3):
+        lines = [
+            lm_eval_choice_line("a", (-2, -2, -2), f"p{k}"),
+            lm_eval_choice_line("b", (-2, -2, -2) if k else 0, f"p{k}"),
+            lm_eval_choice_line("c", (-1, -1, -2), f"p{k}"),
+        ]
+        paths.append(write_lm_eval_log(tmp_path / str(k), lines))
+    log = logs.read_logs(paths)
+    assert options(log.table) == {"a": [4, 5, 6], "b": [0, 5, 6], "c": [0, 0, 0]}
+    assert (
+        log.table["right"].tolist() == [False] * 3 + [True, False, False] + [True] * 3
+    )
+    texts = log.table["text"].tolist()
+    assert texts[:4] == [*[logs.inspect_ai.NO_OPTION] * 3, "Rome"]
+    said = "documents whose options all have the same score: this is no answer"
+    assert f"{paths[0].name} has 1 {said}" in log.notes[1]
+    assert f"{paths[1].name} has 2 {said}" in log.notes[3]
+
+
+def test_older_logs_are_read_by_their_metrics(tmp_path):
+    """No key `metrics`, and in the first versions no hash of the document either."""
+    first = lm_eval_text_line("a", "Rome", 1.0, "x")
+    second = lm_eval_text_line("b", "Rome", 0, "x", metric="em", prompt_hash="p")
+    for line in (first, second):
+        del line["metrics"], line["filter"]
+    log = logs.read_logs([write_lm_eval_log(tmp_path / "x", [first, second])])
+    assert log.table["right"].tolist() == [True, False]
+    choice = lm_eval_choice_line("a", 0, "x")
+    new = write_lm_eval_log(tmp_path / "new", [choice | {"doc_hash": HASH_OF_Q_A}])
+    del choice["metrics"], choice["doc_hash"]
+    old = write_lm_eval_log(tmp_path / "old", [choice])
+    other = lm_eval_choice_line("a", 0, "y")
+    del other["doc_hash"]
+    other = write_lm_eval_log(tmp_path / "other", [other])
+    assert logs.read_logs([old]).table["right"].tolist() == [True]
+    assert options(logs.read_logs([new, other]).table) == {HASH_OF_Q_A: [0, 0]}
+    nameless = choice | {"doc": {}}
+    with pytest.raises(UserError, match="lacks doc_hash and doc"):
+        logs.read_logs([write_lm_eval_log(tmp_path / "no", [nameless])])
+
+
+# Of {"q": "a"} as lm-evaluation-harness hashes it: JSON indented by two.
+HASH_OF_Q_A = "cf82500da083ef81a919adc6551ce1fc93a0df7de6b886e033c42ab05d05a908"
+
+
+def several_metrics(doc, prompt="x"):
+    """Return a line of a task such as truthfulqa_gen."""
+    more = {"metrics": ["bleu_max", "bleu_acc", "rouge1_acc"]}
+    return (
+        lm_eval_text_line(
+            doc, "Rome", 15.6, prompt, metric="bleu_max", bleu_acc=1, rouge1_acc="0.0"
+        )
+        | more
+    )
+
+
+def test_a_metric_can_be_named(tmp_path):
+    path = write_lm_eval_log(tmp_path / "x", [several_metrics("a")])
+    with pytest.raises(
+        UserError, match=r"15\.6 for bleu_max.*: bleu_acc, rouge1_acc\."
+    ):
+        logs.read_logs([path])
+    with pytest.raises(UserError, match=r"no metric 'em': .*: bleu_acc, rouge1_acc"):
+        logs.read_logs([path], metric="em")
+    with pytest.raises(UserError, match=r"15\.6 for bleu_max, neither"):
+        logs.read_logs([path], metric="bleu_max")
+    for metric, right in (("bleu_acc", True), ("rouge1_acc", False)):
+        log = logs.read_logs([path], metric=metric)
+        assert log.table["right"].tolist() == [right]
+        assert log.notes == []
+    choices = write_lm_eval_log(
+        tmp_path / "c", [lm_eval_choice_line("a", (-4, -6, -9), "x")]
+    )
+    assert options(logs.read_logs([choices], metric="acc").table) == {"a": [0]}
+    assert options(logs.read_logs([choices], metric="acc_norm").table) == {"a": [1]}
+    with pytest.raises(UserError, match="name one of acc, acc_norm, acc_bytes"):
+        logs.read_logs([choices], metric="f1")
+    with pytest.raises(UserError, match="choose options differently: give one"):
+        logs.read_logs([choices], "per_byte", "acc_norm")
+
+
+def test_which_of_several_metrics_counts_is_said(tmp_path):
+    line = lm_eval_text_line("a", "Rome", 1.0, "x", metric="em", contains=0.0)
+    path = write_lm_eval_log(
+        tmp_path / "x", [line | {"metrics": ["em", "contains", "bleu"], "bleu": 0.5}]
+    )
+    assert logs.read_logs([path]).notes == [
+        f"{path.name} is marked by em, contains: em counts; --metric names another."
+    ]
+
+
+def test_a_scorer_of_inspect_can_be_named(tmp_path):
+    scores = {
+        "f1": {"value": 0.4, "answer": "Roma"},
+        "match": {"value": "C", "answer": "Rome"},
+        "judge": {"value": {"kind": 0.5, "true": 0}, "answer": "Rom"},
+    }
+    sample = inspect_sample("q", "", "C", choices=None, target="Rome", scores=scores)
+    path = write_inspect_archive(tmp_path / "1.eval", [sample])
+    with pytest.raises(UserError, match=r"0\.4 for f1, .*: match, judge/true"):
+        logs.read_logs([path])
+    for metric, right, text in (("match", True, "Rome"), ("judge/true", False, "Rom")):
+        table = logs.read_logs([path], metric=metric).table
+        assert table[["right", "text"]].values.tolist() == [[right, text]]
+
+
+def sentences(
+    place, target=0, chosen=0, frames="{} is the capital.", prompt="", **more
+):
+    """Return a line of a task such as BEAR: no prompt, and sentences as options."""
+    texts = [frames.format(option) for option in CITY_OPTIONS]
+    line = lm_eval_choice_line(place, chosen, "", str(target), texts, **more)
+    for asked in line["arguments"].values():
+        asked["arg_0"] = prompt
+    return line
+
+
+def test_empty_prompts_are_read(tmp_path):
+    lines = [sentences("a", prompt=" "), sentences("b", 1)]
+    first = write_lm_eval_log(tmp_path / "x", lines)
+    other = [sentences("a", 0, 2, "It is {}."), sentences("b", 1, 1, "It is {}.")]
+    second = write_lm_eval_log(tmp_path / "y", other)
+    log = logs.read_logs([first, second])
+    assert options(log.table) == {"a": [0, 2], "b": [0, 1]}
+    assert log.table["right"].tolist() == [True, False, False, True]
+    assert log.table["text"].tolist()[:2] == ["Rome is the capital.", "It is Oslo."]
+    with pytest.raises(UserError, match="have the same prompts"):
+        logs.read_logs([first, write_lm_eval_log(tmp_path / "z", [sentences("a")])])
+
+
+def test_empty_prompts_with_their_own_baseline_are_read_once(tmp_path):
+    line = sentences("a", 0, 1)
+    asked = list(line["arguments"].values())
+    line["arguments"] = {f"gen_args_{k}": each for k, each in enumerate(asked * 2)}
+    line["filtered_resps"] *= 2
+    path = write_lm_eval_log(tmp_path / "x", [line | {"acc_mutual_info": 0.0}])
+    assert options(logs.read_logs([path]).table) == {"a": [1]}
+
+
+def test_empty_prompts_of_lighteval_are_read(tmp_path):
+    frames = {"x": "{} is it.", "y": "It is {}."}
+    paths = []
+    for place, frame in frames.items():
+        choices = [frame.format(option) for option in CITY_OPTIONS]
+        row = ("1", "", choices, 1, (-2, -1, -3))
+        paths.append(write_lighteval_details(tmp_path / place, [row]))
+    table = logs.read_logs(paths).table
+    assert table["right"].tolist() == [True, True]
+    assert table["text"].tolist() == ["New York is it.", "It is New York."]
+
+
+def exchange_line(item, raw, right, prompt="x", reference="Rome", **more):
+    """Return a line as Every Eval Ever 0.2 writes it: texts, not lists."""
+    return {
+        "schema_version": "0.2.0",
+        "evaluation_id": "lab/m/1",
+        "model_id": "lab/m",
+        "evaluation_name": "capitals",
+        "sample_id": item,
+        "input": {"raw": f"{prompt} {item}", "reference": reference} | more,
+        "output": {"raw": raw},
+        "answer_attribution": [],
+        "evaluation": {"score": float(right), "is_correct": right},
+    }
+
+
+def write_exchange_lines(path, lines):
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_texts_for_lists_are_read(tmp_path):
+    free = [exchange_line("a", "Rome", True), exchange_line("b", "Oslo", False)]
+    table = logs.read_logs([write_exchange_lines(tmp_path / "f.jsonl", free)]).table
+    assert table["text"].tolist() == ["Rome", "Oslo"]
+    assert table["right"].tolist() == [True, False]
+    choices = {"choices": list(CITY_OPTIONS)}
+    chosen = [
+        exchange_line("a", "Oslo", False, **choices),
+        exchange_line("b", "The answer: B", True, reference="New York", **choices),
+        exchange_line("c", "1", True, reference="1", **choices),
+        exchange_line("d", "Who knows", False, **choices),
+    ]
+    log = logs.read_logs([write_exchange_lines(tmp_path / "c.jsonl", chosen)])
+    assert log.table["option"].tolist() == [2, 1, 1, 3]
+    assert log.table["right"].tolist() == [False, True, True, False]
+    assert log.notes == [
+        "c.jsonl has 1 answers that name no option; they count as wrong."
+    ]
+    partly = exchange_line("a", "Oslo", False, **choices)
+    partly["evaluation"]["score"] = 0.88
+    with pytest.raises(
+        UserError, match=r"has the score 0\.88, neither right nor wrong"
+    ):
+        logs.read_logs([write_exchange_lines(tmp_path / "p.jsonl", [partly])])
+
+
+def test_a_text_for_the_harness_list_of_answers_is_read(tmp_path):
+    line = lm_eval_text_line("a", "Rome", 1.0, "x")
+    line |= {"filtered_resps": "Rome", "resps": "Rome"}
+    table = logs.read_logs([write_lm_eval_log(tmp_path / "x", [line])]).table
+    assert table["text"].tolist() == ["Rome"]
+
+
+def test_a_metric_of_every_eval_ever_goes_by_its_id(tmp_path):
+    lines = []
+    for name, right in (("loose", True), ("strict", False)):
+        line = exchange_line("a", "Rome", right)
+        lines.append(line | {"evaluation_result_id": name})
+    path = write_exchange_lines(tmp_path / "x.jsonl", lines)
+    log = logs.read_logs([path])
+    assert log.table["right"].tolist() == [True]
+    assert log.notes == [
+        "x.jsonl is marked by loose, strict: loose counts; --metric names another."
+    ]
+    assert logs.read_logs([path], metric="strict").table["right"].tolist() == [False]
+    with pytest.raises(UserError, match="no metric 'em': it has loose, strict"):
+        logs.read_logs([path], metric="em")
 
 
 def test_repeated_answers_are_kept_with_their_marks(tmp_path):

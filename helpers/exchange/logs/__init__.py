@@ -10,7 +10,7 @@ from helpers.exchange.logs import every_eval_ever, inspect_ai, lighteval, lm_eva
 from helpers.exchange.logs.log import Joined, Log, Record
 from helpers.io import files
 
-LOG_RULES = tuple(lm_eval.METRIC_OF_RULE)
+LOG_RULES = lm_eval.LOG_RULES
 LOG_COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 REPEATS_COLUMNS = ["item", "relation", "text", "right", "repeats"]
 # Their logs hold a prompt as the model read it, few-shot examples and all.
@@ -18,15 +18,18 @@ TOOLS_LOGGING_WHOLE_PROMPTS = ("lm-evaluation-harness", "lighteval")
 
 
 @files.reraise_as_malformed_file("One of the logs")
-def read_logs(paths: Sequence[str | Path], rule: str = "sum") -> Joined:
+def read_logs(
+    paths: Sequence[str | Path], rule: str = "sum", metric: str = ""
+) -> Joined:
     """Read several logs of one task, each with other prompts, as one table of choices.
 
     The first is the default prompt. By `rule` log-likelihoods choose an option
-    (`lm_eval.METRIC_OF_RULE`), in a tie the first. `item` is the document's hash,
-    `right` the log's own mark where answers are texts (`option` and `answer` are -1
-    then); the notes say what is left out.
+    (`lm_eval.METRIC_OF_RULE`), in a tie the first; where all tie, none, and this agrees
+    with no other answer. `item` is the document's hash, `right` the log's own mark
+    where answers are texts (`option` and `answer` are -1 then), by `metric` or the
+    first that there is; the notes say what is left out.
     """
-    logs, shared, notes = _joined(paths, rule)
+    logs, shared, notes = _joined(paths, rule, metric)
     different = {tuple(log.rows[item]["prompt"] for item in shared) for log in logs}
     if len(different) < len(logs):
         of_choices = logs[0].kind == "choices"
@@ -43,6 +46,8 @@ def read_logs(paths: Sequence[str | Path], rule: str = "sum") -> Joined:
     for item in shared:
         for variation, log in enumerate(logs):
             row = _numbered_row(log, item, logs[0].rows[item])
+            if row.get("alike"):
+                row["option"] += 1 + variation
             place = {"item": item, "relation": logs[0].task, "variation": variation}
             rows.append(place | row)
     table = pd.DataFrame(rows)[LOG_COLUMNS]
@@ -50,9 +55,9 @@ def read_logs(paths: Sequence[str | Path], rule: str = "sum") -> Joined:
 
 
 @files.reraise_as_malformed_file("One of the logs")
-def read_repeated_answers(paths: Sequence[str | Path]) -> Joined:
+def read_repeated_answers(paths: Sequence[str | Path], metric: str = "") -> Joined:
     """Read all answers to a prompt: `text`, its mark, and the others as `repeats`."""
-    logs, shared, notes = _joined(paths, LOG_RULES[0], repeats=True)
+    logs, shared, notes = _joined(paths, LOG_RULES[0], metric, repeats=True)
     if len({_texts_of_log(log, shared) for log in logs}) < len(logs):
         raise UserError(
             "Two of the logs hold the same answers to all prompts, so they are one "
@@ -97,7 +102,7 @@ def _row_with_repeats(logs: list[Log], item: str) -> Record:
 
 
 def _joined(
-    paths: Sequence[str | Path], rule: str, repeats: bool = False
+    paths: Sequence[str | Path], rule: str, metric: str, repeats: bool = False
 ) -> tuple[list[Log], list[str], list[str]]:
     """Return logs that belong together, the documents that all hold, and notes."""
     if rule not in LOG_RULES:
@@ -111,7 +116,7 @@ def _joined(
     logs: list[Log] = []
     for path in log_paths:
         with files.reraise_as_malformed_file(path):
-            logs.extend(_logs_of_file(path, rule, repeats))
+            logs.extend(_logs_of_file(path, rule, metric, repeats))
     if not logs:
         raise UserError("No log is named: name its file.")
     notes = []
@@ -137,12 +142,12 @@ def _joined(
     return logs, shared, notes
 
 
-def _logs_of_file(path: Path, rule: str, repeats: bool) -> list[Log]:
+def _logs_of_file(path: Path, rule: str, metric: str, repeats: bool) -> list[Log]:
     """Read the log in a file of any tool, or the logs of its variations."""
     if path.suffix in (".eval", ".json"):
-        return [inspect_ai.read_inspect_log(path, repeats)]
+        return [inspect_ai.read_inspect_log(path, metric, repeats)]
     if path.suffix == ".parquet":
-        return [lighteval.read_lighteval_log(path, rule, repeats)]
+        return [lighteval.read_lighteval_log(path, rule, metric, repeats)]
     if path.suffix != ".jsonl":
         raise UserError(
             f"{path} is no log that can be read: give samples_*.jsonl of "
@@ -153,8 +158,8 @@ def _logs_of_file(path: Path, rule: str, repeats: bool) -> list[Log]:
     if not lines:
         raise UserError(f"{path} is empty: give a file that its tool has finished.")
     if "evaluation_id" in lines[0]:
-        return every_eval_ever.read_every_eval_ever_logs(path, lines, repeats)
-    return [lm_eval.read_lm_eval_log(path, lines, rule, repeats)]
+        return every_eval_ever.read_every_eval_ever_logs(path, lines, metric, repeats)
+    return [lm_eval.read_lm_eval_log(path, lines, rule, metric, repeats)]
 
 
 def _check_alike(logs: list[Log]) -> None:

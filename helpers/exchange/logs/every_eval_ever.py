@@ -6,16 +6,19 @@ from pathlib import Path
 from helpers import UserError
 from helpers.exchange.logs import inspect_ai
 from helpers.exchange.logs.formats import EXCHANGE_FORMATS, flat_record
-from helpers.exchange.logs.log import Log, Record
+from helpers.exchange.logs.log import Log, Record, as_list, number_or_none
 
 ANSWER_PATHS = EXCHANGE_FORMATS["every_eval_ever"]["answer"]
 NEEDED_FIELDS = ("model", "task", "item", "target", "right")
 
 
 def read_every_eval_ever_logs(
-    path: Path, lines: list[Record], repeats: bool
+    path: Path, lines: list[Record], metric: str, repeats: bool
 ) -> list[Log]:
-    """Read a log of each variation of the prompt: the lines of the first metric."""
+    """Read a log of each variation of the prompt: the lines of the first metric.
+
+    A metric goes by the id of its result.
+    """
     rows = [_flat_row(line) for line in lines]
     for row in rows:
         absent = [name for name in NEEDED_FIELDS if row[name] is None]
@@ -25,20 +28,38 @@ def read_every_eval_ever_logs(
         raise UserError(
             f"{path} holds answers of several models: give one file a model."
         )
+    measures = list(dict.fromkeys(row["measure"] for row in rows))
+    if metric and metric not in measures:
+        listed = ", ".join(filter(None, measures)) or "no name for any"
+        raise UserError(f"{path} has no metric {metric!r}: it has {listed}.")
+    measure = metric or measures[0]
     by_variation: defaultdict[str, list[Record]] = defaultdict(list)
     for row in rows:
-        if row["measure"] == rows[0]["measure"]:
+        if row["measure"] == measure:
             variation = (row["about"] or {}).get("variation", "")
             by_variation[variation].append(row)
     logs = []
     for rows_of_variation in by_variation.values():
         logs.append(_log_of_rows(path, rows_of_variation, repeats))
+    if len(measures) > 1 and not metric:
+        logs[0].notes.append(
+            f"{path.name} is marked by {', '.join(map(str, measures))}: {measure} "
+            "counts; --metric names another."
+        )
     return logs
 
 
 def _flat_row(line: Record) -> Record:
-    """Return a line by our names, with the place where it stands."""
-    return flat_record(ANSWER_PATHS, line) | {"where": line["where"]}
+    """Return a line by our names, with the place where it stands.
+
+    Before version 0.3 the reference and the answer were texts, not lists.
+    """
+    row = flat_record(ANSWER_PATHS, line) | {"where": line["where"]}
+    for name in ("texts", "options", "chosen"):
+        row[name] = as_list(row[name])
+    if row["target"] is not None:
+        row["target"] = as_list(row["target"])
+    return row
 
 
 def _log_of_rows(path: Path, rows: list[Record], repeats: bool) -> Log:
@@ -50,22 +71,26 @@ def _log_of_rows(path: Path, rows: list[Record], repeats: bool) -> Log:
         samples.append(_inspect_sample(row, epochs[row["item"]]))
     evaluation = {"task": rows[0]["task"], "model": rows[0]["model"]}
     return inspect_ai.log_of_samples(
-        path, "Every Eval Ever", evaluation, samples, repeats
+        path, "Every Eval Ever", evaluation, samples, "", repeats
     )
 
 
 def _inspect_sample(row: Record, epoch: int) -> Record:
     """Return a row as Inspect would have logged it."""
     extracted = []
-    for choice in row["chosen"] or ():
+    for choice in row["chosen"]:
         if choice.get("is_terminal"):
             extracted.append(choice["extracted_value"])
     answer = (extracted or row["texts"])[-1]
-    options = row["options"] or []
+    options = row["options"]
     target = row["target"]
     if options:
+        _check_score(row)
         answer = _letter(answer, options)
         target = [_letter(text, options) for text in target]
+        # A text around the letter: the mark tells which option it names.
+        if len(answer) != 1 and bool(row["right"]):
+            answer = target[0]
     return {
         "id": row["item"],
         "epoch": epoch,
@@ -75,6 +100,16 @@ def _inspect_sample(row: Record, epoch: int) -> Record:
         "scores": {"is_correct": {"value": bool(row["right"]), "answer": answer}},
         "output": {},
     }
+
+
+def _check_score(row: Record) -> None:
+    """Refuse a choice that is right in part, for several options are correct then."""
+    score = number_or_none(row["score"])
+    if score is not None and 0 < score < 1:
+        raise UserError(
+            f"{row['where']} has the score {score:.3g}, neither right nor wrong: "
+            "several of its options are correct, and one correct option is needed."
+        )
 
 
 def _letter(text: str, options: list[str]) -> str:

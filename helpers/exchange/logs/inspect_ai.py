@@ -12,8 +12,9 @@ from helpers.exchange.logs.log import (
     LoggedAnswer,
     LogOrigin,
     Record,
+    as_list,
     log_of_answers,
-    parse_mark,
+    marked_row,
 )
 from helpers.io import files
 
@@ -22,13 +23,13 @@ MEMBER_PATTERN = r"header\.json$|_journal/start\.json$|samples/"
 HEADER_MEMBERS = ("header.json", "_journal/start.json")
 
 
-def read_inspect_log(path: Path, repeats: bool) -> Log:
+def read_inspect_log(path: Path, metric: str, repeats: bool) -> Log:
     """Read a log, an archive or one file: its first epoch, or all with `repeats`."""
     if path.suffix == ".eval":
         evaluation, samples = _parts_of_archive(path)
     else:
         evaluation, samples = _parts_of_file(path)
-    return log_of_samples(path, "Inspect", evaluation, samples, repeats)
+    return log_of_samples(path, "Inspect", evaluation, samples, metric, repeats)
 
 
 def _parts_of_archive(path: Path) -> tuple[Record, list[Record]]:
@@ -55,7 +56,12 @@ def _parts_of_file(path: Path) -> tuple[Record, list[Record]]:
 
 
 def log_of_samples(
-    path: Path, tool: str, evaluation: Record, samples: list[Record], repeats: bool
+    path: Path,
+    tool: str,
+    evaluation: Record,
+    samples: list[Record],
+    metric: str,
+    repeats: bool,
 ) -> Log:
     """Return samples as a log, in the order of the data set where it is known."""
     ids = (evaluation.get("dataset") or {}).get("sample_ids") or []
@@ -66,7 +72,7 @@ def log_of_samples(
 
     # An archive is in the order in which its samples were finished.
     samples = sorted(samples, key=place_in_dataset)
-    answers = [_logged_answer(sample, str(path)) for sample in samples]
+    answers = [_logged_answer(sample, str(path), metric) for sample in samples]
     revision = (evaluation.get("model_args") or {}).get("revision")
     name = [evaluation["model"]]
     if revision:
@@ -75,7 +81,7 @@ def log_of_samples(
     return log_of_answers(origin, answers, repeats)
 
 
-def _logged_answer(sample: Record, path: str) -> LoggedAnswer:
+def _logged_answer(sample: Record, path: str, metric: str) -> LoggedAnswer:
     """Return a sample's answer, its document by a hash, for Inspect has only an id."""
     epoch = sample["epoch"]
     where = f"{path}, sample {sample['id']}"
@@ -83,17 +89,18 @@ def _logged_answer(sample: Record, path: str) -> LoggedAnswer:
         where += f" of epoch {epoch}"
     if not sample.get("scores"):
         return LoggedAnswer("", epoch, None)
-    scorer, score = next(iter(sample["scores"].items()))
-    options = sample.get("choices") or []
-    target = sample["target"]
-    target = [target] if isinstance(target, str) else list(target)
+    values, score_of_metric = _marks_by_metric(sample["scores"])
+    mark = marked_row(values, metric, where)
+    score = score_of_metric[mark["metric"]]
+    options = as_list(sample.get("choices"))
+    target = as_list(sample["target"])
     messages = (sample.get("messages") or [])[:-1]
     asked = [message.get("content") for message in messages]
     row = {
         "prompt": json.dumps(asked or [sample["input"]]),
         "options": options,
         "target": target,
-        "right": parse_mark(score["value"], scorer, where),
+        **mark,
     }
     if not options:
         row["text"] = score.get("answer")
@@ -115,6 +122,20 @@ def _logged_answer(sample: Record, path: str) -> LoggedAnswer:
     row["text"] = [*options, NO_OPTION][option]
     document = _hash([sample["id"], sorted(options), options[answer]])
     return LoggedAnswer(document, epoch, row)
+
+
+def _marks_by_metric(scores: Record) -> tuple[Record, Record]:
+    """Return each scorer's mark, or marks, and the score that holds it, by name."""
+    values = {}
+    score_of_metric = {}
+    for scorer, score in scores.items():
+        marks = {scorer: score["value"]}
+        if isinstance(score["value"], dict):
+            marks = {f"{scorer}/{name}": mark for name, mark in score["value"].items()}
+        for name, mark in marks.items():
+            values[name] = mark
+            score_of_metric[name] = score
+    return values, score_of_metric
 
 
 def _option_of_letter(letters: list[str], options: list[str]) -> int:

@@ -7,13 +7,13 @@ from pathlib import Path
 from helpers import UserError
 from helpers.exchange.logs import lm_eval
 from helpers.exchange.logs.formats import EXCHANGE_FORMATS, flat_record
-from helpers.exchange.logs.log import Log, LogOrigin, Record
+from helpers.exchange.logs.log import Log, LogOrigin, Record, as_list
 from helpers.io import files
 
 ANSWER_PATHS = EXCHANGE_FORMATS["lighteval"]["answer"]
 
 
-def read_lighteval_log(path: Path, rule: str, repeats: bool) -> Log:
+def read_lighteval_log(path: Path, rule: str, metric: str, repeats: bool) -> Log:
     """Read details; the folders above the run's name the model."""
     rows = []
     for record in files.read_records(path):
@@ -25,12 +25,12 @@ def read_lighteval_log(path: Path, rule: str, repeats: bool) -> Log:
     task = path.stem.removeprefix("details_").removesuffix(f"_{stamp}")
     lines = [_line(row) for row in rows]
     origin = LogOrigin(path, "lighteval", task, _model_of_folders(path))
-    return lm_eval.log_of_lines(origin, lines, rule, repeats)
+    return lm_eval.log_of_lines(origin, lines, rule, metric, repeats)
 
 
 def _is_finished(row: Record) -> bool:
     """Return whether a row has what every finished one has."""
-    return row["answer"] is not None and bool(row["prompt"])
+    return row["answer"] is not None and row["prompt"] is not None
 
 
 def _model_of_folders(path: Path) -> str:
@@ -45,32 +45,38 @@ def _model_of_folders(path: Path) -> str:
 
 def _line(row: Record) -> Record:
     """Return a row as lm-evaluation-harness would have logged it."""
-    gold = row["answer"] if isinstance(row["answer"], list) else [row["answer"]]
-    options = row["options"] or []
+    gold = as_list(row["answer"])
+    options = as_list(row["options"])
     correct = [options[number] for number in gold]
-    document = json.dumps([row["id"], sorted(options), correct])
-    doc_hash = sha256(document.encode()).hexdigest()
+    document = [row["id"], sorted(options), correct]
+    if not row["prompt"]:  # the options are sentences, worded as the prompt would be
+        document = [row["id"], len(options), gold]
+    doc_hash = sha256(json.dumps(document).encode()).hexdigest()
     line = {"doc_hash": doc_hash, "where": row["where"]}
     marks = {}
     for name, mark in (row["marks"] or {}).items():
         if mark is not None:
             marks[name] = mark
     prompt = str(row["read"] or row["prompt"])
-    texts = row["texts"] or []
+    texts = as_list(row["texts"])
     if row["scores"] and not texts:
         if len(gold) != 1:
             raise UserError(
                 f"{row['where']} has {len(gold)} correct options: one is needed."
             )
         responses = [[score, False] for score in row["scores"]]
-        return line | {
-            "target": gold[0],
-            "arguments": [[prompt, text] for text in options],
-            "resps": [[response] for response in responses],
-            "filtered_resps": responses,
-            "acc": marks.get("acc"),
-        }
-    text = (row["final"] or texts or [""])[0]
+        return (
+            line
+            | {
+                "target": gold[0],
+                "arguments": [[prompt, text] for text in options],
+                "resps": [[response] for response in responses],
+                "filtered_resps": responses,
+                "metrics": list(marks),
+            }
+            | marks
+        )
+    text = (as_list(row["final"]) or texts or [""])[0]
     line |= {
         "target": options[gold[0]],
         "arguments": [[prompt, None]],

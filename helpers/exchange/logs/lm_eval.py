@@ -1,6 +1,9 @@
 """Logs of lm-evaluation-harness: what `--log_samples` writes."""
 
+import json
 import re
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -8,28 +11,56 @@ import numpy as np
 
 from helpers import UserError
 from helpers.exchange.logs.log import (
+    NO_OPTION,
     Log,
     LoggedAnswer,
     LogOrigin,
     Record,
+    as_list,
     log_of_answers,
-    parse_mark,
+    marked_row,
+    number_or_none,
 )
 from helpers.io import files
 
-NEEDED_KEYS = ("doc_hash", "target", "arguments", "resps", "filtered_resps")
+NEEDED_KEYS = ("target", "arguments", "resps", "filtered_resps")
+# What a line holds beside its metrics, which older versions do not list.
+OTHER_KEYS = (
+    *NEEDED_KEYS,
+    *("doc", "doc_id", "doc_hash", "prompt_hash", "target_hash"),
+    *("filter", "metrics", "where"),
+)
 FILE_NAME_PATTERN = re.compile(r"samples_(.+?)_(\d{4}-\d\d-\d\dT[\d.:-]+)")
 # How log-likelihoods choose an option, and the metric of lm-eval that chooses so.
 METRIC_OF_RULE = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
+LOG_RULES = tuple(METRIC_OF_RULE)
+RULE_OF_METRIC = {metric: rule for rule, metric in METRIC_OF_RULE.items()}
+# Where documents label each of several options as true or false.
+LABELLED_OPTIONS = (
+    ("choices", "labels"),
+    ("multiple_choice_targets", "multiple_choice_scores"),
+)
 
 
-def read_lm_eval_log(path: Path, lines: list[Record], rule: str, repeats: bool) -> Log:
+def read_lm_eval_log(
+    path: Path, lines: list[Record], rule: str, metric: str, repeats: bool
+) -> Log:
     """Read the lines of a log."""
     for line in lines:
         files.check_keys(line, NEEDED_KEYS, line["where"])
+        if not line.get("doc_hash"):
+            line["doc_hash"] = _document_hash(line)
     task, model = _task_and_model(path)
     origin = LogOrigin(path, "lm-evaluation-harness", task, model)
-    return log_of_lines(origin, lines, rule, repeats)
+    return log_of_lines(origin, lines, rule, metric, repeats)
+
+
+def _document_hash(line: Record) -> str:
+    """Return the hash of a document, which the first versions do not log."""
+    if not line.get("doc"):
+        raise UserError(f"{line['where']} lacks doc_hash and doc: nothing names it.")
+    text = json.dumps(line["doc"], indent=2, ensure_ascii=False)
+    return sha256(text.encode()).hexdigest()
 
 
 def _task_and_model(path: Path) -> tuple[str, str]:
@@ -50,14 +81,15 @@ def _task_and_model(path: Path) -> tuple[str, str]:
 
 
 def log_of_lines(
-    origin: LogOrigin, lines: list[Record], rule: str, repeats: bool
+    origin: LogOrigin, lines: list[Record], rule: str, metric: str, repeats: bool
 ) -> Log:
     """Return lines as a log; the marked answer to a prompt counts, or all do."""
     filters = list(dict.fromkeys(line.get("filter", "none") for line in lines))
     lines = [line for line in lines if line.get("filter", "none") == filters[0]]
     answers = []
     for line in lines:
-        answers.append(LoggedAnswer(line["doc_hash"], 1, _answer(line, rule)))
+        row = _answer(line, rule, metric)
+        answers.append(LoggedAnswer(line["doc_hash"], 1, row))
     log = log_of_answers(origin, answers, repeats)
     name = origin.path.name
     if len(filters) > 1:
@@ -73,22 +105,38 @@ def log_of_lines(
 
 def _has_several_answers(line: Record) -> bool:
     """Return whether a document was answered several times."""
-    responses = line["resps"][0]
+    responses = as_list(line["resps"])[0]
     return isinstance(responses, list) and len(responses) > 1
 
 
-def _answer(line: Record, rule: str) -> Record:
+def _answer(line: Record, rule: str, metric: str) -> Record:
     """Return the likeliest option of a document, or its generated answer."""
-    responses = line["filtered_resps"]
+    responses = as_list(line["filtered_resps"])
     if isinstance(responses[0], str):
-        return _generated_answer(line)
+        return _generated_answer(line, metric)
     is_pair = isinstance(responses[0], list) and len(responses[0]) == 2
     if is_pair and len(responses) > 1:
-        return _likeliest_option(line, rule)
+        return _likeliest_option(line, _rule_of_metric(line, rule, metric))
     raise UserError(
         f"{line['where']} has neither options nor one generated answer: multiplicity "
         "needs tasks of the output type multiple_choice or generate_until."
     )
+
+
+def _rule_of_metric(line: Record, rule: str, metric: str) -> str:
+    """Return the rule by which a metric chooses an option; without one, the rule."""
+    if not metric:
+        return rule
+    if metric not in RULE_OF_METRIC:
+        raise UserError(
+            f"{line['where']} has options, and {metric!r} chooses none of them: name "
+            f"one of {', '.join(RULE_OF_METRIC)}."
+        )
+    if rule not in (LOG_RULES[0], RULE_OF_METRIC[metric]):
+        raise UserError(
+            f"rule={rule} and metric={metric} choose options differently: give one."
+        )
+    return RULE_OF_METRIC[metric]
 
 
 def _requests(line: Record) -> list[list[Any]]:
@@ -101,36 +149,58 @@ def _requests(line: Record) -> list[list[Any]]:
 
 def _likeliest_option(line: Record, rule: str) -> Record:
     """Return the likeliest option of a document."""
+    prompt, options, sums = _scored_options(line)
+    answer = _correct_option(line, options)
+    scores = _scores_by_metric(line, np.array(sums), options)
+    _check_labels(line, options, answer)
+    confirmed = _check_metrics(line, scores, answer)
+    chosen_by = scores[METRIC_OF_RULE[rule]]
+    is_best = chosen_by == chosen_by.max()
+    alike = bool(is_best.all())
+    option = len(options) if alike else int(np.argmax(chosen_by))
+    return {
+        "prompt": prompt,
+        "options": options,
+        "option": option,
+        "answer": answer,
+        "text": [*options, NO_OPTION][option],
+        "right": option == answer,
+        "tied": is_best.sum() > 1 and not alike,
+        "alike": alike,
+        "unconfirmed": not confirmed,
+    }
+
+
+def _scored_options(line: Record) -> tuple[str, list[str], list[float]]:
+    """Return the prompt of a document, its options, and the sum of each."""
+    requests = []
+    for prompt, option in _requests(line):
+        requests.append((str(prompt or ""), str(option).strip()))
+    # Beside prompts that say something, an empty one is lm-eval's own baseline.
+    has_prompt = any(prompt.strip() for prompt, _ in requests)
     options = []
     sums = []
     prompts = set()
-    # A foreign log may have more requests than responses: its target is checked below.
-    for request, response in zip(_requests(line), line["filtered_resps"], strict=False):
-        if not request[0]:  # lm-eval's own baseline
+    # A foreign log may have more requests than responses: its target is checked later.
+    for request, response in zip(requests, line["filtered_resps"], strict=False):
+        prompt, option = request
+        if has_prompt and not prompt.strip():
             continue
         sums.append(float(response[0]))
-        prompt, option = request
         prompts.add(prompt)
-        options.append(str(option).strip())
+        options.append(option)
     if len(prompts) != 1:
         raise UserError(
             f"{line['where']} puts its options into the prompt, and such a log does "
             "not say which one is correct: use a task whose options follow the prompt."
         )
-    answer = _correct_option(line, options)
-    scores = _scores_by_metric(line, np.array(sums), options)
-    _check_metric(line, scores, answer)
-    chosen_by = scores[METRIC_OF_RULE[rule]]
-    option = int(np.argmax(chosen_by))
-    return {
-        "prompt": prompts.pop(),
-        "options": options,
-        "option": option,
-        "answer": answer,
-        "text": options[option],
-        "right": option == answer,
-        "tied": (chosen_by == chosen_by.max()).sum() > 1,
-    }
+    if has_prompt:
+        return prompts.pop(), options, sums
+    half = len(options) // 2
+    if half > 1 and options[:half] == options[half:]:  # the baseline once more
+        options = options[:half]
+        sums = sums[:half]
+    return json.dumps(options, ensure_ascii=False), options, sums
 
 
 def _scores_by_metric(
@@ -153,19 +223,72 @@ def _scores_by_metric(
     }
 
 
-def _check_metric(line: Record, scores: dict[str, np.ndarray], answer: int) -> None:
-    """Refuse a document whose target was misread: its first metric says otherwise."""
-    logged = [metric for metric in scores if line.get(metric) in (0, 1)]
-    if not logged:
+def _check_labels(line: Record, options: list[str], answer: int) -> None:
+    """Refuse a document that calls other options correct than its target does."""
+    document = line.get("doc")
+    if not isinstance(document, Mapping):
         return
+    for place in (document, *document.values()):
+        for names, marks in LABELLED_OPTIONS:
+            if not isinstance(place, Mapping) or marks not in place:
+                continue
+            labelled = [str(text).strip() for text in as_list(place.get(names))]
+            labels = as_list(place[marks])
+            if labelled != options or len(labels) != len(options):
+                continue
+            correct = [number for number, label in enumerate(labels) if label == 1]
+            if correct and correct != [answer]:
+                raise UserError(
+                    f"{line['where']} calls {len(correct)} of its options correct, "
+                    "and its target only stands in for them: multiplicity needs one "
+                    "correct option, which the target names."
+                )
+
+
+def _check_metrics(line: Record, scores: dict[str, np.ndarray], answer: int) -> bool:
+    """Refuse a document whose target is not what its metrics go by.
+
+    A metric that is a share has other correct options than the target. The first that
+    chooses an option shows whether the target was misread; False if there is none.
+    """
+    numbers = _numbers_by_metric(line)
+    logged = [metric for metric in scores if metric in numbers]
+    for metric in logged or numbers:
+        if numbers[metric] not in (0, 1):
+            raise UserError(
+                f"{line['where']} has {numbers[metric]:.3g} for {metric}, neither "
+                "right nor wrong: several of its options are correct, or part of one, "
+                "and its target only stands in for them. Multiplicity needs a task "
+                "with one correct option, and acc."
+            )
+    if not logged:
+        return False
     metric = logged[0]
     best = np.flatnonzero(scores[metric] == scores[metric].max())
-    if len(best) == 1 and (best[0] == answer) != line[metric]:
+    if len(best) == 1 and (best[0] == answer) != numbers[metric]:
         raise UserError(
-            f"{line['where']} has {metric} {line[metric]:g}, against its scores and "
+            f"{line['where']} has {metric} {numbers[metric]:g}, against its scores and "
             f"its target {str(line['target'])[:40]!r}: the log does not say clearly "
             "which option is correct."
         )
+    return True
+
+
+def _numbers_by_metric(line: Record) -> dict[str, float]:
+    """Return the metrics of a line that are numbers."""
+    numbers = {}
+    for name in _metric_names(line):
+        number = number_or_none(line[name])
+        if number is not None:
+            numbers[name] = number
+    return numbers
+
+
+def _metric_names(line: Record) -> list[str]:
+    """Return the metrics of a line, which older versions do not list."""
+    listed = line.get("metrics") or [key for key in line if key not in OTHER_KEYS]
+    names = dict.fromkeys([*listed, *RULE_OF_METRIC])
+    return [name for name in names if line.get(name) is not None]
 
 
 def _correct_option(line: Record, options: list[str]) -> int:
@@ -181,27 +304,26 @@ def _correct_option(line: Record, options: list[str]) -> int:
     )
 
 
-def _generated_answer(line: Record) -> Record:
-    """Return a document's generated answer, right or wrong by the first metric."""
-    metrics = line.get("metrics") or []
-    metric = next(iter(metrics), "")
-    if "exact_match" in metrics:
+def _generated_answer(line: Record, metric: str) -> Record:
+    """Return a document's generated answer, right or wrong by a metric."""
+    values = {name: line[name] for name in _metric_names(line)}
+    if not metric and "exact_match" in values:
         metric = "exact_match"
-    text = line["filtered_resps"][0]
+    text = as_list(line["filtered_resps"])[0]
     others = _other_answers(line, text)
-    return {
+    row = {
         "prompt": str(_requests(line)[0][0]),
         "options": [],
         "target": str(line["target"]),
         "text": text,
-        "right": parse_mark(line.get(metric), metric, line["where"]),
         "repeats": [(other, None) for other in others],
     }
+    return row | marked_row(values, metric, line["where"])
 
 
 def _other_answers(line: Record, text: str) -> list[str]:
     """Return the other answers to a document; none where a filter has changed them."""
-    responses = line["resps"][0]
+    responses = as_list(line["resps"])[0]
     if not isinstance(responses, list):
         return []
     texts = [str(response).strip() for response in responses]

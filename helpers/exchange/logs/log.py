@@ -1,5 +1,6 @@
 """One log, whichever tool wrote it."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ NOTE_TEXTS = {  # on how many answers of a log
     "failed": "samples without a score",
     "twice": "documents once more: the first counts",
     "tied": "documents with equal scores at the top: the first option counts",
+    "alike": "documents whose options all have the same score: this is no answer, "
+    "which counts as wrong and agrees with no other",
+    "unconfirmed": "documents without an acc that confirms their target",
     "none": "answers that name no option; they count as wrong",
 }
 MARK_VALUES = {
@@ -104,9 +108,12 @@ def log_of_answers(
             counts["twice"] += 1
         else:
             rows[document] = {"repeats": []} | row
+            alike = row.get("alike", False)
             counts["tied"] += row.get("tied", False)
-            counts["none"] += row["text"] == NO_OPTION
-    notes = []
+            counts["alike"] += alike
+            counts["unconfirmed"] += row.get("unconfirmed", False)
+            counts["none"] += row["text"] == NO_OPTION and not alike
+    notes = _notes_on_metrics(origin.path.name, rows)
     for key, text in NOTE_TEXTS.items():
         if counts[key]:
             notes.append(f"{origin.path.name} has {counts[key]} {text}.")
@@ -132,14 +139,68 @@ def _kind_of_answers(path: Path, rows: Mapping[str, Record]) -> str:
     return "choices" if with_options.pop() else "texts"
 
 
-def parse_mark(value: Any, metric: str, where: str) -> bool:
-    """Return a mark as right or wrong; refuse one in between."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    mark = str(value)
-    if mark not in MARK_VALUES:
+def _notes_on_metrics(name: str, rows: Mapping[str, Record]) -> list[str]:
+    """Return notes on which of several metrics counts, unless one was named."""
+    notes = []
+    for row in rows.values():
+        others = row.get("unnamed_metrics", [])
+        if len(others) > 1:
+            listed = ", ".join(others)
+            notes.append(
+                f"{name} is marked by {listed}: {row['metric']} counts; --metric names "
+                "another."
+            )
+    return list(dict.fromkeys(notes))
+
+
+def marked_row(values: Mapping[str, Any], named: str, where: str) -> Record:
+    """Return whether a metric, by default the first, marks an answer as right.
+
+    Refused is a metric that is not there, or neither says right nor wrong; the sentence
+    lists those that do.
+    """
+    usable = [name for name, value in values.items() if _mark(value) is not None]
+    remedy = "use a metric such as exact_match"
+    if usable:
+        remedy = f"name one of its metrics with --metric: {', '.join(usable)}"
+    metric = named or next(iter(values), "")
+    if metric not in values:
+        lacking = f"no metric {named!r}" if named else "no metric"
+        raise UserError(f"{where} has {lacking}: {remedy}.")
+    right = _mark(values[metric])
+    if right is None:
         raise UserError(
-            f"{where} has {value} for {metric or 'a metric'}, neither right nor wrong: "
-            "use a metric such as exact_match."
+            f"{where} has {str(values[metric])[:40]} for {metric}, neither right nor "
+            f"wrong: {remedy}."
         )
-    return MARK_VALUES[mark]
+    unnamed = [] if named else usable
+    return {"right": right, "metric": metric, "unnamed_metrics": unnamed}
+
+
+def _mark(value: Any) -> bool | None:
+    """Return a mark as right or wrong, None if it is neither."""
+    number = number_or_none(value)
+    if number is not None and number.is_integer():
+        value = int(number)
+    return MARK_VALUES.get(str(value))
+
+
+def number_or_none(value: Any) -> float | None:
+    """Return a value as a number, also from its text; None if it is none."""
+    if isinstance(value, bool | int | float | str):
+        with contextlib.suppress(ValueError):
+            return float(value)
+    return None
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list, of the one value where there is no list; empty for None.
+
+    >>> as_list("France"), as_list(["France"]), as_list(None)
+    (['France'], ['France'], [])
+    """
+    if value is None:
+        return []
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
