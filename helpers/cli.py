@@ -61,6 +61,17 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "type": Path,
         "help": "of another model, on the same facts",
     },
+    "logs --beside": {
+        "metavar": "FILE",
+        "nargs": "+",
+        "action": "append",
+        "help": "logs of another model, compared with the first on the same "
+        "documents; again for a third model",
+    },
+    "--margin": {
+        "default": "",
+        "help": "within which a difference is as good as none, such as 0.02",
+    },
     "--width": {
         "type": float,
         "default": 0.1,
@@ -107,7 +118,7 @@ def print_model_measures(args: argparse.Namespace) -> None:
 
 
 def print_log_measures(args: argparse.Namespace) -> None:
-    """Measure multiplicity or consistency in logs of other tools."""
+    """Measure logs of other tools, or compare two models' logs."""
     import json
 
     from helpers.exchange import knowledge_base_of_logs, multiplicity_of_logs
@@ -117,11 +128,11 @@ def print_log_measures(args: argparse.Namespace) -> None:
         "knowledge_base": knowledge_base_of_logs,
     }
     study = studies[args.study]
+    if args.beside:
+        print_log_differences(args)
+        return
     defaults = study.from_logs.__kwdefaults__
-    words = args.set.copy()
-    if args.metric:
-        words.append(f"metric={args.metric}")
-    settings = settings_from_words(words, defaults, "Logs have")
+    settings = settings_from_words(_words_of_logs(args), defaults, "Logs have")
     log = study.from_logs(args.files, **settings)
     for note in log.notes:
         print(f"note: {printable_line(note)}", file=sys.stderr)
@@ -129,7 +140,52 @@ def print_log_measures(args: argparse.Namespace) -> None:
         print(json.dumps(study.measures_of_logs(log)))
         return
     print(f"{study.TITLE} over {log.asked}, with intervals of 95 %")
-    print(_table(study.summary_of_logs(log)))
+    summary = study.summary_of_logs(log)
+    print(_table(summary))
+    if args.folder:
+        _write_table(summary, args.study, args.folder)
+
+
+def print_log_differences(args: argparse.Namespace) -> None:
+    """Compare the logs of two models or more on the same documents."""
+    from helpers.exchange import differences_of_logs
+
+    compare = differences_of_logs.differences_of_logs
+    defaults: dict[str, Any] = compare.__kwdefaults__ or {}
+    settings = settings_from_words(_words_of_logs(args), defaults, "Two logs have")
+    compared = compare(args.files, args.beside, **settings)
+    for note in compared.notes:
+        print(f"note: {printable_line(note)}", file=sys.stderr)
+    if args.json:
+        print(compared.table.to_json(orient="records"))
+        return
+    for _, rows in compared.table.groupby("beside", sort=False):
+        model, beside = rows[["model", "beside"]].iloc[0]
+        print(f"{model} (first) and {beside} (second), with intervals of 95 %")
+        shown = rows.drop(columns=["model", "beside"])
+        print(shown.to_string(index=False, float_format="{:.3f}".format, na_rep="-"))
+    print("difference: first minus second. detectable: found in four of five samples.")
+    if args.folder:
+        _write_table(compared.table, "differences", args.folder)
+
+
+def _words_of_logs(args: argparse.Namespace) -> list[str]:
+    """Return the settings of logs as words, those with an option of their own too."""
+    words = list(args.set)
+    for name in ("metric", "margin"):
+        value = getattr(args, name)
+        if value:
+            words.append(f"{name}={value}")
+    return words
+
+
+def _write_table(table: "pd.DataFrame", name: str, folder: Path) -> None:
+    """Write a table as CSV, Markdown and LaTeX, and print the files' names."""
+    from helpers.io import exported_tables
+    from helpers.runs import path_from_project
+
+    for path in exported_tables.export_table(table, name, folder):
+        print(path_from_project(path))
 
 
 def print_grades(args: argparse.Namespace) -> None:
@@ -251,10 +307,11 @@ def print_devices(args: argparse.Namespace) -> None:
         print(f"Reading {tokens:,} tokens would take about {seconds:.3g} seconds.")
 
 
+LOGS_ARGUMENTS = "files --beside --study --metric --margin --json --folder --set"
 COMMANDS: Commands = {
     "measure": (print_model_measures, "name studies --runs --set"),
     "devices": (print_devices, "model --set"),
-    "logs": (print_log_measures, "files --study --metric --json --set"),
+    "logs": (print_log_measures, LOGS_ARGUMENTS),
     "grade": (print_grades, "scores --split --csv"),
     "card": (write_card_files, "place --folder"),
     "pack": (write_run_archive, "place --folder"),
@@ -317,7 +374,8 @@ def argument_parser(
         summary = description[0].lower() + description[1:].rstrip(".")
         parser = subparsers.add_parser(name, description=description, help=summary)
         for argument in names_of_arguments.split():
-            parser.add_argument(argument, **arguments[argument])
+            own = arguments.get(f"{name} {argument}")
+            parser.add_argument(argument, **(own or arguments[argument]))
     return top
 
 

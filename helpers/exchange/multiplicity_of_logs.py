@@ -37,6 +37,16 @@ def from_logs(
 ) -> logs.Joined:
     """Compute multiplicity from logs of other tools, without a model."""
     log = logs.read_logs(paths, rule, metric)
+    return scored_log(log, tau, replacement, correct_by)
+
+
+def scored_log(
+    log: logs.Joined,
+    tau: float = multiplicity.TAU,
+    replacement: bool = False,
+    correct_by: str = "majority",
+) -> logs.Joined:
+    """Return logs of several prompts with what multiplicity says of each document."""
     answers = log.table
     if log.kind == "texts":
         answers = _with_numbers(answers)

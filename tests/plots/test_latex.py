@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notebooks.kit.plots import latex, result_tables
+from helpers.io import latex
+from notebooks.kit.plots import result_tables
 from tests import hostile_inputs
 
 SCRIPTS = [

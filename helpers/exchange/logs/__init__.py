@@ -29,7 +29,12 @@ def read_logs(
     where answers are texts (`option` and `answer` are -1 then), by `metric` or the
     first that there is; the notes say what is left out.
     """
-    logs, shared, notes = _joined(paths, rule, metric)
+    return join_logs(load_logs(paths, rule, metric))
+
+
+def join_logs(logs: list[Log]) -> Joined:
+    """Return logs of one task, each with other prompts, as one table of choices."""
+    shared, notes = _shared_documents(logs)
     different = {tuple(log.rows[item]["prompt"] for item in shared) for log in logs}
     if len(different) < len(logs):
         of_choices = logs[0].kind == "choices"
@@ -57,7 +62,8 @@ def read_logs(
 @files.reraise_as_malformed_file("One of the logs")
 def read_repeated_answers(paths: Sequence[str | Path], metric: str = "") -> Joined:
     """Read all answers to a prompt: `text`, its mark, and the others as `repeats`."""
-    logs, shared, notes = _joined(paths, LOG_RULES[0], metric, repeats=True)
+    logs = load_logs(paths, LOG_RULES[0], metric, repeats=True)
+    shared, notes = _shared_documents(logs)
     if len({_texts_of_log(log, shared) for log in logs}) < len(logs):
         raise UserError(
             "Two of the logs hold the same answers to all prompts, so they are one "
@@ -101,10 +107,10 @@ def _row_with_repeats(logs: list[Log], item: str) -> Record:
     return rows[0] | {"repeats": answers[1:]}
 
 
-def _joined(
+def load_logs(
     paths: Sequence[str | Path], rule: str, metric: str, repeats: bool = False
-) -> tuple[list[Log], list[str], list[str]]:
-    """Return logs that belong together, the documents that all hold, and notes."""
+) -> list[Log]:
+    """Read logs, each as it is."""
     if rule not in LOG_RULES:
         raise UserError(
             "A log holds sums of log-probabilities, not tokens: rule is "
@@ -119,6 +125,11 @@ def _joined(
             logs.extend(_logs_of_file(path, rule, metric, repeats))
     if not logs:
         raise UserError("No log is named: name its file.")
+    return logs
+
+
+def _shared_documents(logs: list[Log]) -> tuple[list[str], list[str]]:
+    """Return the documents that all of these logs hold, and notes on the logs."""
     notes = []
     for log in logs:
         notes.extend(log.notes)
@@ -139,7 +150,7 @@ def _joined(
             f"{n_left_out} of {len(every_item)} documents are left out, "
             "because some log lacks them."
         )
-    return logs, shared, notes
+    return shared, notes
 
 
 def _logs_of_file(path: Path, rule: str, metric: str, repeats: bool) -> list[Log]:
@@ -164,16 +175,26 @@ def _logs_of_file(path: Path, rule: str, metric: str, repeats: bool) -> list[Log
 
 def _check_alike(logs: list[Log]) -> None:
     """Refuse logs of two tools, models or kinds of answers."""
+    models = {log.model for log in logs} - {""}
+    if len(models) > 1:
+        raise UserError(
+            f"The logs are of different models ({', '.join(sorted(models))}): give "
+            "runs of one model on one task, or compare two models with --beside."
+        )
+    check_same_tool(logs)
+
+
+def check_same_tool(logs: list[Log]) -> None:
+    """Refuse logs of two tools, or with two kinds of answers."""
     values_by_name = {
         "tools": {log.tool for log in logs},
-        "models": {log.model for log in logs} - {""},
         "kinds of answers": {log.kind for log in logs},
     }
     for name, values in values_by_name.items():
         if len(values) > 1:
             raise UserError(
                 f"The logs are of different {name} ({', '.join(sorted(values))}): give "
-                "runs of one model on one task."
+                "runs of one task by one tool."
             )
 
 
@@ -181,7 +202,7 @@ def _notes_on_names(logs: list[Log]) -> list[str]:
     """Return notes on models without a name, and on tasks with several."""
     notes = []
     n_nameless = [log.model for log in logs].count("")
-    if n_nameless:
+    if n_nameless and len(logs) > 1:
         notes.append(
             f"{n_nameless} of {len(logs)} logs do not name their model: its "
             "results_*.json is not beside the samples, so nothing shows that it is the "

@@ -95,6 +95,8 @@ def _inspect_sample(row: Record, epoch: int) -> Record:
         "id": row["item"],
         "epoch": epoch,
         "input": row["read"] or row["prompt"],
+        "question": row["prompt"],
+        "metadata": row["about"],
         "choices": options,
         "target": target,
         "scores": {"is_correct": {"value": bool(row["right"]), "answer": answer}},

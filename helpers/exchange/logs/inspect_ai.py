@@ -100,6 +100,8 @@ def _logged_answer(sample: Record, path: str, metric: str) -> LoggedAnswer:
         "prompt": json.dumps(asked or [sample["input"]]),
         "options": options,
         "target": target,
+        "question": json.dumps(sample.get("question", sample["input"])),
+        "about": sample.get("metadata") or {},
         **mark,
     }
     if not options:

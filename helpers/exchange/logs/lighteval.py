@@ -52,7 +52,12 @@ def _line(row: Record) -> Record:
     if not row["prompt"]:  # the options are sentences, worded as the prompt would be
         document = [row["id"], len(options), gold]
     doc_hash = sha256(json.dumps(document).encode()).hexdigest()
-    line = {"doc_hash": doc_hash, "where": row["where"]}
+    about = row["about"] if isinstance(row["about"], dict) else {}
+    line = {
+        "doc_hash": doc_hash,
+        "doc": {"query": row["prompt"]} | about,
+        "where": row["where"],
+    }
     marks = {}
     for name, mark in (row["marks"] or {}).items():
         if mark is not None:

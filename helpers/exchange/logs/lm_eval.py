@@ -88,7 +88,7 @@ def log_of_lines(
     lines = [line for line in lines if line.get("filter", "none") == filters[0]]
     answers = []
     for line in lines:
-        row = _answer(line, rule, metric)
+        row = _answer(line, rule, metric) | _document(line)
         answers.append(LoggedAnswer(line["doc_hash"], 1, row))
     log = log_of_answers(origin, answers, repeats)
     name = origin.path.name
@@ -101,6 +101,14 @@ def log_of_lines(
             f"{name} has several answers to a prompt: the one it marks counts."
         )
     return log
+
+
+def _document(line: Record) -> Record:
+    """Return what was asked, apart from its prompt, and what is known of it."""
+    document = line.get("doc") or line["doc_hash"]
+    about = document if isinstance(document, Mapping) else {}
+    question = json.dumps(document, sort_keys=True, ensure_ascii=False, default=str)
+    return {"question": question, "about": about}
 
 
 def _has_several_answers(line: Record) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from html import escape
 from pathlib import Path
@@ -12,16 +11,14 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
-from helpers import reraise_failed_write, stats
+from helpers import stats
+from helpers.io.exported_tables import export_table, table_with_index_as_columns
 from helpers.stats.results import interval
-from notebooks.kit.plots import latex
 from notebooks.kit.plots.style import OTHER_QUESTIONS
 
 if TYPE_CHECKING:
     from IPython.display import HTML
 
-# A signed number with or without bounds, as `interval` writes it.
-NUMBER_PATTERN = re.compile(r"[+-][\d.]+( \[[-+\d., ]+\])?")
 TOO_FEW_MODELS = "fewer than six models"  # stats.FEWEST_MODELS
 
 
@@ -97,67 +94,6 @@ def our_row_above_published_table(
     return pd.concat([our_row, paper[columns]]).map(as_text).rename_axis("model")
 
 
-def export_table(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
-    """Write a table as CSV, Markdown and LaTeX (booktabs)."""
-    flat = _with_index_as_columns(table)
-    texts = {"csv": _as_csv(flat), "md": _as_markdown(flat), "tex": _as_latex(flat)}
-    paths = {ending: Path(folder) / f"{name}.{ending}" for ending in texts}
-    remedy = "choose a folder that you may write to, with free space"
-    with reraise_failed_write(paths["csv"], remedy):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for ending, text in texts.items():
-            paths[ending].write_text(text, encoding="utf-8")
-    return list(paths.values())
-
-
-def _as_csv(table: pd.DataFrame) -> str:
-    return table.rename(columns=_csv_cell).map(_csv_cell).to_csv(index=False)
-
-
-def _as_markdown(table: pd.DataFrame) -> str:
-    cells = table.map(_markdown_cell)
-    text = cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True)
-    return text + "\n"
-
-
-def _as_latex(table: pd.DataFrame) -> str:
-    style = table.map(_latex_cell).style.format(precision=3, na_rep="")
-    style = style.hide(axis="index").format_index(_latex_title, axis="columns")
-    return style.to_latex(hrules=True)
-
-
-def _latex_cell(value: object) -> object:
-    return latex.escape_latex(value) if isinstance(value, str) else value
-
-
-def _latex_title(name: object) -> str:
-    return latex.escape_latex(str(name))
-
-
-def _csv_cell(value: object) -> object:
-    """Keep a text from being a spreadsheet's formula, and in one row."""
-    if not isinstance(value, str):
-        return value
-    # A bare carriage return would divide a row, unquoted.
-    text = value.replace("\r\n", "\n").replace("\r", "\n")
-    may_be_formula = text.startswith(("=", "+", "-", "@", "\t", "\n"))
-    if may_be_formula and not NUMBER_PATTERN.fullmatch(text):
-        return f"'{text}"
-    return text
-
-
-def _markdown_cell(value: object) -> object:
-    if isinstance(value, str):
-        text = escape(" ".join(value.split()), quote=False)
-        # A bare pipe would end the cell.
-        return re.sub(r"([`|$]|(?<=])\()", r"\\\1", text)
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        return ""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return value
-
-
 def show_table(
     table: pd.DataFrame,
     name: str,
@@ -182,7 +118,7 @@ def styled_table(
     sortable: bool = False,
 ) -> Styler:
     """Return a table styled as :func:`show_table` does, which alone exports it."""
-    flat = _with_index_as_columns(table)
+    flat = table_with_index_as_columns(table)
     index_names = [name for name in table.index.names if name is not None]
     alignments = []
     for number, dtype in enumerate(flat.dtypes):
@@ -212,13 +148,3 @@ def folded_tables(*tables: Styler, summary: str = "") -> HTML:
     title = escape(summary) or tables[0].caption
     inside = "".join(table.to_html() for table in tables)
     return HTML(f'<details class="tables"><summary>{title}</summary>{inside}</details>')
-
-
-def _with_index_as_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """Turn a named index into columns and drop another; lists become their text."""
-    is_named = any(name is not None for name in table.index.names)
-    return table.reset_index(drop=not is_named).map(_scalar_or_text)
-
-
-def _scalar_or_text(value: object) -> object:
-    return value if pd.api.types.is_scalar(value) else str(value)

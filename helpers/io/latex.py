@@ -64,7 +64,7 @@ def _latex_of_sign(sign: str) -> str:
     """Return one sign as LaTeX, its code point in brackets where that is not known."""
     if sign in LATEX_COMMANDS:
         return LATEX_COMMANDS[sign]
-    base, *marks = unicodedata.normalize("NFD", sign)
+    base, *marks = list(unicodedata.normalize("NFD", sign))
     latex = _latex_of_base(base)
     if latex is None or not all(mark in LATEX_ACCENTS for mark in marks):
         return f"[U+{ord(sign):04X}]"
