@@ -1,17 +1,17 @@
 """When is an answer right? Three rules, from strict to lenient.
 
-A model may go on after its answer ("France. Which country is ..."), so an answer is cut
-after its first line and sentence before it is judged (:func:`first_sentence`); one that
-is the object as a whole is right in any case. What passes a rule passes every more
-lenient one.
+What the answer is, :mod:`helpers.metrics.answer_text` decides: a model may think before
+it answers, and go on afterwards ("France. Which country is ..."). What passes a rule
+passes every more lenient one.
 
-Rules of normalisation, in order: thousands joined ("8,849" and "1.000.000" are "8849"
-and "1000000"), decimals kept apart ("1.5" is not "15") and the sign of a number kept
-("-40" is not "40"); Unicode NFKC; case folded; digits of any script the same; full
-stops and apostrophes dropped ("U.S." is "us", "Côte d'Ivoire" is "côte divoire"); every
-other punctuation character becomes a space ("Guinea-Bissau" is "guinea bissau"), but
-for the sharp of "C#"; surplus space dropped. Accents, articles ("the Netherlands" is
-not "Netherlands") and symbols such as + are kept.
+Rules of normalisation, in order: characters dropped that nobody sees; thousands joined
+("8,849" and "1.000.000" are "8849" and "1000000"), decimals kept apart ("1.5" is not
+"15") and the sign of a number kept ("-40" is not "40"); Unicode NFKC; case folded;
+digits of any script the same; full stops and apostrophes dropped ("U.S." is "us",
+"Côte d'Ivoire" is "côte divoire"); every other punctuation character becomes a space
+("Guinea-Bissau" is "guinea bissau"), but for the sharp of "C#"; surplus space dropped.
+Accents, articles ("the Netherlands" is not "Netherlands") and symbols such as + are
+kept.
 
 Source: Wang et al. 2024 ask for an "Exact Match" and judged whole sentences by hand;
 the rules are ours.
@@ -22,15 +22,20 @@ import unicodedata
 from collections.abc import Callable
 
 from helpers import UserError
+from helpers.metrics.answer_text import (
+    answer_readings,
+    answer_text,
+    answer_versions,
+    first_line,
+    first_sentence,
+    longest_first_sentence,
+    without_unseen_characters,
+    without_words_before,
+)
 
 _DROPPED = frozenset(".'’‘`")
-_END = re.compile(
-    r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)[.!?](?=\s|$)|[。！？।॥؟۔]"
-)
-_THOUGHTS = re.compile(
-    r"^\s*<(think|thinking|thought)>(?:.*</\1>|.*)|^.*</think>", re.DOTALL
-)
-_GROUPS = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d{3}(?!\d))")
+_GROUPS = re.compile(r"(?<=\d)[,٬\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_LAKHS = re.compile(r"(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
 _POINT = re.compile(r"(?<=\d)[.](?=\d)")
 _DOTS = re.compile(r"(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)")
 _SHARP = re.compile(r"(?<=[A-Za-z])#(?!\w)")
@@ -45,8 +50,7 @@ def normalise_text(text: str) -> str:
     >>> normalise_text("Guinea-Bissau") == normalise_text("guinea  bissau.")
     True
     """
-    text = _GROUPS.sub("", text)
-    text = _DOTS.sub(_without_dots, text)
+    text = join_thousands(without_unseen_characters(text))
     text = _SHARP.sub("\N{MUSIC SHARP SIGN}", text)
     text = _POINT.sub(" ", text)
     text = _MINUS.sub("\N{MINUS SIGN}", text)
@@ -58,39 +62,28 @@ def normalise_text(text: str) -> str:
     return " ".join(text.split())
 
 
-def text_without_thoughts(text: str) -> str:
-    """Return a response without the thoughts before it, nothing if they do not end."""
-    if "think" not in text and "<thought>" not in text:
-        return text
-    return _THOUGHTS.sub("", text)
+def join_thousands(text: str) -> str:
+    """Write "8,849" as "8849", "1.000.000" as "1000000", and "12,34,567" as "1234567".
 
-
-def first_sentence(text: str, gold: str = "") -> str:
-    r"""Return the first line of an answer, up to the end of its first sentence.
-
-    The marks in "U.S." and after "St" or "Dr" end none; where the true object holds
-    marks itself ("J. K. Rowling"), as many more are read over.
-
-    >>> first_sentence(" France. Which country is Lima in?")
-    ' France.'
-    >>> first_sentence("St. Louis\nQuestion:")
-    'St. Louis'
-    >>> first_sentence("J. K. Rowling. She", "J. K. Rowling")
-    'J. K. Rowling.'
+    >>> join_thousands("8,849 or 1.000.000 or 12,34,567, not 1.000 or 3,14")
+    '8849 or 1000000 or 1234567, not 1.000 or 3,14'
     """
-    line = _first_line(text_without_thoughts(text))
-    ends = [mark.end() for mark in _END.finditer(line)]
-    ends_within_gold = [
-        mark.end() for mark in _END.finditer(gold) if mark.end() < len(gold)
-    ]
-    n_read_over = len(ends_within_gold)
-    if n_read_over < len(ends):
-        return line[: ends[n_read_over]]
-    return line
+    text = _LAKHS.sub(_without_commas, text)
+    text = _GROUPS.sub("", text)
+    return _DOTS.sub(_without_dots, text)
+
+
+def holds_answer(text: str) -> bool:
+    """Say whether a text holds an answer: thoughts that do not end hold none.
+
+    >>> holds_answer("Bern"), holds_answer(" \n?"), holds_answer("<think>Bern")
+    (True, False, False)
+    """
+    return bool(normalise_text(answer_text(text)))
 
 
 def exact_match(text: str, gold: str) -> bool:
-    """Say whether an answer, or its :func:`first_sentence`, is the true object.
+    """Say whether a reading of an answer (`answer_readings`) is the true object.
 
     An object of which nothing is left after :func:`normalise_text` matches no answer.
 
@@ -102,10 +95,9 @@ def exact_match(text: str, gold: str) -> bool:
     wanted = normalise_text(gold)
     if not wanted:
         return False
-    text = text_without_thoughts(text)
-    if normalise_text(text) == wanted:
-        return True
-    return normalise_text(first_sentence(text, gold)) == wanted
+    if not _may_hold(text, wanted):
+        return False
+    return any(normalise_text(words) == wanted for words in answer_readings(text, gold))
 
 
 def starts_with(text: str, gold: str) -> bool:
@@ -116,17 +108,16 @@ def starts_with(text: str, gold: str) -> bool:
     >>> starts_with("Parisian", "Paris")
     False
     """
+    if exact_match(text, gold):
+        return True
     wanted = normalise_text(gold)
     if not wanted:
         return False
-    beginning = ""
-    for word in text_without_thoughts(text).split():
-        beginning = f"{beginning} {word}"
-        normalised = normalise_text(beginning)
-        if normalised == wanted:
-            return True
-        if len(normalised) > len(wanted):
-            return False
+    for version in answer_versions(text):
+        line = first_line(version)
+        for words in dict.fromkeys((version, line, without_words_before(line))):
+            if _begins_with_words(words, wanted):
+                return True
     return False
 
 
@@ -138,6 +129,9 @@ def contains(text: str, gold: str) -> bool:
     """
     if starts_with(text, gold):
         return True
+    for version in answer_versions(text):
+        if contains_words(longest_first_sentence(version), gold):
+            return True
     return contains_words(first_sentence(text, gold), gold)
 
 
@@ -167,16 +161,36 @@ def match_rule(name: str) -> Callable[[str, str], bool]:
     return MATCH_RULES[name]
 
 
-def _first_line(text: str) -> str:
-    """Return the first line of a text that is not empty, or an empty one."""
-    for line in text.splitlines():
-        if line.strip():
-            return line
-    return ""
+def _may_hold(text: str, wanted: str) -> bool:
+    """Say whether an answer holds the letters of the true one: most do not."""
+    letters = wanted.replace(" ", "")
+    for version in answer_versions(text):
+        if letters in normalise_text(version).replace(" ", ""):
+            return True
+    return False
+
+
+def _begins_with_words(text: str, wanted: str) -> bool:
+    """Say whether the first words of a text, normalised, are these."""
+    beginning = ""
+    for word in text.split():
+        if not normalise_text(word):
+            continue
+        beginning = f"{beginning} {word}"
+        normalised = normalise_text(beginning)
+        if normalised == wanted:
+            return True
+        if len(normalised) > len(wanted):
+            return False
+    return False
 
 
 def _without_dots(match: re.Match) -> str:
     return match[0].replace(".", "")
+
+
+def _without_commas(match: re.Match) -> str:
+    return match[0].replace(",", "")
 
 
 def _plain_character(character: str) -> str:

@@ -1,6 +1,7 @@
 r"""What kind of response is it? Correct, wrong, or one of three uninformative kinds.
 
-The rules, each tried in this order; the first that holds decides.
+The rules, each tried in this order; the first that holds decides. They see the answer
+without thoughts and markup (`helpers.metrics.answer_text`).
 
 1. *correct*: a true answer or alias (`helpers.metrics.canonical`). The paper's measures
    count none about unseen knowledge (:func:`unseen_guesses_as_wrong`).
@@ -12,7 +13,8 @@ The rules, each tried in this order; the first that holds decides.
    four words or more, all of them fillers. Fillers are the words of ``fillers.txt``,
    such as "the", "answer", "depends", unless spelt as a code: "IS", ".is", or "is"
    before a full stop.
-4. *unsure*: a phrase of ``unsure.txt``, in English and twelve other languages.
+4. *unsure*: a phrase of ``unsure.txt``, in English and twelve other languages, but not
+   with the capitals of a title and other words beside it ("Nobody Knows My Name").
 5. *wrong*: anything else.
 
 Source: Zheng, Lapata and Pan 2024, section 3.3 and Table 3, describe the kinds
@@ -22,16 +24,16 @@ ours.
 
 import re
 from collections.abc import Iterable
-from importlib.resources import files
 
 import pandas as pd
 
 from helpers import UserError, check_columns
+from helpers.metrics.answer_text import answer_text, lines_of_list, plain_text
 from helpers.metrics.canonical import contains_answer, same_answer
-from helpers.metrics.matching import normalise_text, text_without_thoughts
+from helpers.metrics.matching import normalise_text
 
 # Raised where the same response becomes one of another kind.
-RESPONSES_VERSION = "2"
+RESPONSES_VERSION = "3"
 RESPONSE_KINDS = ("correct", "wrong", "repetition", "none", "unsure")
 UNINFORMATIVE_KINDS = RESPONSE_KINDS[2:]
 CORRECTNESS_RULES = {"exact": same_answer, "contains": contains_answer}
@@ -58,17 +60,15 @@ PLACEHOLDER_ANSWERS = frozenset(
 )
 
 
-def _lines_of_list(name: str) -> tuple[str, ...]:
-    """Return the lines of a list beside this module, without its comments."""
-    lines = files(__package__).joinpath(name).read_text("utf-8").splitlines()
-    return tuple(line for line in lines if line and not line.startswith("#"))
-
-
-UNSURE_PHRASES = _lines_of_list("unsure.txt")
-FILLERS = frozenset(" ".join(_lines_of_list("fillers.txt")).split())
+UNSURE_PHRASES = lines_of_list("unsure.txt")
+FILLERS = frozenset(" ".join(lines_of_list("fillers.txt")).split())
 LONGEST_CODE = 3  # letters, of those that are also English words
 FEWEST_FILLERS = 4  # that are no answer by themselves: shorter ones may be a title
 _UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
+# What a refusal spelt as a title may hold besides the phrase.
+_WORDS_OF_REFUSALS = frozenset(
+    "a an the i im am it is this that to of on for answer question sorry".split()
+) | frozenset(re.findall(r"[a-z]{4,}", " ".join(UNSURE_PHRASES)))
 _DOMAIN = re.compile(r"(?<![\w.])\.\w")  # a dot that begins a word
 _LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
 
@@ -90,15 +90,14 @@ def response_kind(
     if match not in CORRECTNESS_RULES:
         rules = " or ".join(CORRECTNESS_RULES)
         raise UserError(f'A response matches by {rules}, not by "{match}".')
-    text = text_without_thoughts(text)
-    words = normalise_text(text)
     if CORRECTNESS_RULES[match](text, answers):
         return "correct"
-    if is_repetition(words):
+    response = plain_text(answer_text(text))
+    if is_repetition(response):
         return "repetition"
-    if _is_none(text, question):
+    if _is_none(response, question):
         return "none"
-    if _UNSURE.search(words):
+    if is_unsure(response):
         return "unsure"
     return "wrong"
 
@@ -132,6 +131,52 @@ def _repeats_four_times(words: list[str], size: int) -> bool:
         if run >= 3 * size:
             return True
     return False
+
+
+def is_unsure(response: str) -> bool:
+    """Say whether a response says that it does not know (rule 4).
+
+    A phrase with the capitals of a title is one: "Nobody Knows My Name" is an answer,
+    "Nobody Knows" says nothing else.
+
+    >>> is_unsure("Nobody knows."), is_unsure("Nobody Knows")
+    (True, True)
+    >>> is_unsure("Nobody Knows My Name"), is_unsure("I Don't Know How to Love Him")
+    (False, False)
+    """
+    words = normalise_text(response)
+    phrases = list(_UNSURE.finditer(words))
+    if not phrases:
+        return False
+    if not _spelt_as_titles(response, [phrase[0] for phrase in phrases]):
+        return True
+    return set(_UNSURE.sub(" ", words).split()) <= _WORDS_OF_REFUSALS
+
+
+def _spelt_as_titles(response: str, phrases: list[str]) -> bool:
+    """Say whether all phrases have the capitals of a title, where others have some."""
+    if response.isupper():
+        return False
+    words = []
+    spellings = []
+    for token in response.split():
+        for word in normalise_text(token).split():
+            words.append(word)
+            spellings.append(token.lstrip("\"'“‘«(*_"))
+    text = " ".join(words)
+    for phrase in phrases:
+        at = text.find(phrase)
+        if at < 0:
+            return False
+        start = text[:at].count(" ")
+        stop = start + phrase.count(" ") + 1
+        long_words = [word for word in spellings[start:stop] if len(word) >= 4]
+        later_words = [word for word in spellings[max(start, 1) : stop] if len(word) > 1]
+        if not all(word[:1].isupper() for word in long_words):
+            return False
+        if not any(word[:1].isupper() for word in later_words):
+            return False
+    return True
 
 
 def mark_responses(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:

@@ -69,6 +69,8 @@ class Known:
     )
     # The text of a token alone: all tokens that have it.
     by_text: dict[str, list[int]] = field(default_factory=dict)
+    # The special tokens that tell thoughts and answers apart; None: not asked yet.
+    marks: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ is given back to it; where that fails its trial, each text is read whole again a
 step.
 """
 
+import itertools
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 import torch
 
+from helpers.metrics import thoughts
 from helpers.models import LanguageModel, Local, gpu, model_checks, network_inputs
 from helpers.models.tokens import Row
 
@@ -296,12 +298,26 @@ def text_before_stop(
     ids: Sequence[int],
     stop: Sequence[str],
 ) -> tuple[str, int] | None:
-    """Return the text before the first stop string, and how many tokens carry it.
+    r"""Return the text before the first stop string, and how many tokens carry it.
 
-    None where there is no stop string.
+    None where there is no stop string. What stands before the answer is passed over:
+    thoughts, and blanks with their line breaks ("\n\nFrance").
     """
     whole = decode_new_tokens(model, task, ids)
-    places = [whole.index(word) for word in stop if word in whole]
+    if not any(word in whole for word in stop):
+        return None
+    answer = thoughts.answer_span(whole)
+    first = whole[: answer.stop]
+    n_blank = len(first[answer.start :]) - len(first[answer.start :].lstrip())
+    begin = answer.start + n_blank
+    if begin == answer.stop:
+        return None
+    places = []
+    for word in stop:
+        # Blanks before an answer may be a part of a stop string that is more than blank.
+        place = whole.find(word, answer.start if word.strip() else begin)
+        if place >= 0:
+            places.append(place)
     if not places:
         return None
     before = whole[: min(places)]
@@ -314,7 +330,10 @@ def text_before_stop(
 def decode_new_tokens(
     model: LanguageModel, task: ContinuationTask, ids: Sequence[int]
 ) -> str:
-    """Return the text of new tokens, its leading space included; it is kept."""
+    """Return the text of new tokens, its leading space included; it is kept.
+
+    Where the prompt ends in the mark that begins thoughts, the text begins with it.
+    """
     ending = () if task.source else task.ids[-MOST_TOKENS_OF_CHARACTER:]
     known = model.known.texts
     key = (ending, tuple(ids))
@@ -324,10 +343,8 @@ def decode_new_tokens(
         before = _whole_characters(model, ending)
         head = _text(model, before)
         whole = _text(model, (*before, *ids))
-        if whole.startswith(head):
-            known[key] = whole[len(head) :]
-        else:
-            known[key] = _text(model, ids)
+        new = whole[len(head) :] if whole.startswith(head) else _text(model, ids)
+        known[key] = thoughts.beginning_at_end(_text(model, ending)) + new
     return known[key]
 
 
@@ -344,6 +361,31 @@ def _whole_characters(model: LanguageModel, ending: tuple[int, ...]) -> tuple[in
 
 
 def _text(model: LanguageModel, ids: Sequence[int]) -> str:
+    """Return the text of ids without special tokens, but for marks around answers."""
+    marks = _tokens_of_marks(model)
+    if marks.isdisjoint(ids):
+        return _ordinary_text(model, ids)
+    parts = []
+    for is_mark, group in itertools.groupby(ids, marks.__contains__):
+        if is_mark:
+            parts.append(model.tokenizer.decode(list(group)))
+        else:
+            parts.append(_ordinary_text(model, list(group)))
+    return "".join(parts)
+
+
+def _tokens_of_marks(model: LanguageModel) -> frozenset[int]:
+    """Return the special tokens that tell thoughts and answers apart."""
+    if model.known.marks is None:
+        added = model.tokenizer.added_tokens_decoder
+        texts = {token: added[token].content for token in added if added[token].special}
+        marks = thoughts.mark_texts(texts.values())
+        ids = (token for token, text in texts.items() if text in marks)
+        model.known.marks = frozenset(ids)
+    return model.known.marks
+
+
+def _ordinary_text(model: LanguageModel, ids: Sequence[int]) -> str:
     """Return the text of ids, as the tokenizer decodes them."""
     # By its type, several texts might come back.
     return model.tokenizer.decode(  # type: ignore[return-value]
