@@ -23,6 +23,8 @@ from helpers.models import LanguageModel, tokens
 from helpers.studies import STUDIES
 
 HERE = Path(__file__).parent
+MATCHING_MODULES = ("matching.py", "answer_text.py", "thoughts.py")
+MATCHING_LISTS = ("answer_marks.csv", "abbreviations.txt", "lead_ins.txt")
 COPIED_FILES = (
     "knowledge_measures.py",
     "lm_eval_tasks.py",
@@ -67,8 +69,7 @@ def write_tasks(place: Path, folder: Path) -> list[Path]:
     paths.append(_write_measures(folder / "measures.json"))
     for name in COPIED_FILES:
         paths.append(Path(shutil.copy(HERE / name, folder)))
-    paths.append(_write_matching(folder / "matching.py"))
-    return paths
+    return [*paths, *_write_matching(folder)]
 
 
 def _check_settings(name: str, parameters: dict[str, Any]) -> None:
@@ -92,13 +93,20 @@ def _write_measures(path: Path) -> Path:
     return path
 
 
-def _write_matching(path: Path) -> Path:
-    """Write the project's rules of matching as a module that imports none of it."""
-    source = Path(matching.__file__).read_text(encoding="utf-8")
-    path.write_text(
-        source.replace("from helpers import UserError", "UserError = ValueError")
-    )
-    return path
+def _write_matching(folder: Path) -> list[Path]:
+    """Write the project's rules of matching as modules that import none of it."""
+    metrics = Path(matching.__file__).parent
+    paths = []
+    for name in MATCHING_MODULES:
+        source = (metrics / name).read_text(encoding="utf-8")
+        source = source.replace(
+            "from helpers import UserError", "UserError = ValueError"
+        )
+        paths.append(folder / name)
+        paths[-1].write_text(source.replace("helpers.metrics.", ""), encoding="utf-8")
+    for name in MATCHING_LISTS:
+        paths.append(Path(shutil.copy(metrics / name, folder)))
+    return paths
 
 
 def measures(name: str) -> dict[str, bool | None]:

@@ -112,7 +112,7 @@ def _with_month_name(match: re.Match) -> str:
 
 
 def _one_date(match: re.Match) -> str:
-    """Write a date as ISO does, one without day or year as "14 december" is."""
+    """Write a date as ISO does, one without day or year as one word."""
     parts = match.groupdict()
     year = parts.get("year")
     month = _MONTH_NUMBERS[parts["month"]]
@@ -120,5 +120,5 @@ def _one_date(match: re.Match) -> str:
     if year and day:
         return f"{year}-{month:02d}-{int(day):02d}"
     if year:
-        return f"{_MONTHS[month - 1]} {year}"
-    return f"{int(day)} {_MONTHS[month - 1]}"
+        return f"{_MONTHS[month - 1]}{year}"
+    return f"{int(day)}{_MONTHS[month - 1]}"

@@ -33,9 +33,11 @@ from helpers.metrics.answer_text import (
     without_words_before,
 )
 
+# Raised where the same text becomes right or wrong.
+MATCHING_VERSION = "2"
 _DROPPED = frozenset(".'’‘`")
 _GROUPS = re.compile(r"(?<=\d)[,٬\u00a0\u2009\u202f](?=\d{3}(?!\d))")
-_LAKHS = re.compile(r"(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
+_LAKHS = re.compile(r"(?<!\d)(?<!\d,)\d{1,2}(?:,\d\d)+,\d{3}(?!,?\d)")
 _POINT = re.compile(r"(?<=\d)[.](?=\d)")
 _DOTS = re.compile(r"(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)")
 _SHARP = re.compile(r"(?<=[A-Za-z])#(?!\w)")
@@ -74,7 +76,7 @@ def join_thousands(text: str) -> str:
 
 
 def holds_answer(text: str) -> bool:
-    """Say whether a text holds an answer: thoughts that do not end hold none.
+    r"""Say whether a text holds an answer: thoughts that do not end hold none.
 
     >>> holds_answer("Bern"), holds_answer(" \n?"), holds_answer("<think>Bern")
     (True, False, False)

@@ -66,9 +66,9 @@ LONGEST_CODE = 3  # letters, of those that are also English words
 FEWEST_FILLERS = 4  # that are no answer by themselves: shorter ones may be a title
 _UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
 # What a refusal spelt as a title may hold besides the phrase.
-_WORDS_OF_REFUSALS = frozenset(
-    "a an the i im am it is this that to of on for answer question sorry".split()
-) | frozenset(re.findall(r"[a-z]{4,}", " ".join(UNSURE_PHRASES)))
+_WORDS_OF_REFUSALS = frozenset(re.findall(r"[a-z]{4,}", " ".join(UNSURE_PHRASES)))
+_WORDS_OF_REFUSALS |= {"a", "an", "the", "i", "im", "am", "it", "is", "this", "that"}
+_WORDS_OF_REFUSALS |= {"to", "of", "on", "for", "question", "sorry"}
 _DOMAIN = re.compile(r"(?<![\w.])\.\w")  # a dot that begins a word
 _LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
 
@@ -158,23 +158,23 @@ def _spelt_as_titles(response: str, phrases: list[str]) -> bool:
     if response.isupper():
         return False
     words = []
-    spellings = []
+    has_capital = []
     for token in response.split():
         for word in normalise_text(token).split():
             words.append(word)
-            spellings.append(token.lstrip("\"'“‘«(*_"))
+            has_capital.append(token.lstrip("\"'“‘«(*_")[:1].isupper())
     text = " ".join(words)
     for phrase in phrases:
         at = text.find(phrase)
         if at < 0:
             return False
         start = text[:at].count(" ")
-        stop = start + phrase.count(" ") + 1
-        long_words = [word for word in spellings[start:stop] if len(word) >= 4]
-        later_words = [word for word in spellings[max(start, 1) : stop] if len(word) > 1]
-        if not all(word[:1].isupper() for word in long_words):
+        places = range(start, start + phrase.count(" ") + 1)
+        long_words = [place for place in places if len(words[place]) >= 4]
+        later_words = [place for place in places if place and len(words[place]) > 1]
+        if not all(has_capital[place] for place in long_words):
             return False
-        if not any(word[:1].isupper() for word in later_words):
+        if not any(has_capital[place] for place in later_words):
             return False
     return True
 

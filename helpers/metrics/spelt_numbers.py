@@ -82,6 +82,7 @@ _SCALES_OF_UNITS = {
     "b": "billion",
     "tn": "trillion",
 }
+MOST_ROUNDS = 4
 MOST_WORDS = 30  # of one number
 MOST_DIGITS = 15  # of a figure that is multiplied
 
@@ -124,7 +125,7 @@ _FRACTION_IN_WORDS = re.compile(
     r"|tenths))(?= of\b|$)"
 )
 _FIGURE = re.compile(rf"([^\w\s]{{0,2}})(\d{{1,{MOST_DIGITS}}})")
-_MINUS_IN_WORDS = re.compile(r"(?:^|(?<=[^\d\s] ))(?:minus|negative) (?=\d)")
+_MINUS_IN_WORDS = re.compile(r"(?:^|(?<=[^\d\s] ))(?:minus|negative) (?=\d+\b)")
 _PERCENT = re.compile(r"(?<=\d) per ?cent\b")
 
 
@@ -158,6 +159,16 @@ def with_figures(text: str) -> str:
     >>> with_figures("half a million"), with_figures("two and a half")
     ('500000', '2 point 5')
     """
+    for _ in range(MOST_ROUNDS):
+        before = text
+        text = _numbers_once_in_figures(text)
+        if text == before:
+            break
+    return text
+
+
+def _numbers_once_in_figures(text: str) -> str:
+    """Write each number as figures once; these may be parts of another number."""
     text = _AND_A_PART.sub(_point_for_part, text)
     text = _PART_OF_SCALE.sub(_scale_of_part, text)
     text = _FRACTION_IN_WORDS.sub(_fraction_in_figures, text)
@@ -304,8 +315,9 @@ def _number_in_words(words: list[str], start: int) -> tuple[int, int, bool]:
     part = 0
     last = 10**15
     length = 0
-    for place, word in enumerate(words[start : start + MOST_WORDS]):
-        if word == "and" and last in _SCALES.values() and start + place + 1 < len(words):
+    words = words[start : start + MOST_WORDS]
+    for place, word in enumerate(words):
+        if word == "and" and last in _SCALES.values() and place + 1 < len(words):
             continue
         value = _VALUES.get(word, _ORDINALS.get(word))
         if value is not None:

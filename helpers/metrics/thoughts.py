@@ -9,10 +9,12 @@ tokenizer has dropped the marks, the heads' names are left: "analysis...assistan
 import csv
 import re
 from collections.abc import Iterable
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
-_CHANNEL_TOKENS = ("<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|constrain|>")
+_CHANNEL_TOKENS = frozenset(
+    ("<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|constrain|>")
+)
 _CHAT_TOKEN = r"<[|｜][^<>|｜\n]{1,40}[|｜]>"
 _END_TOKEN = re.compile(
     rf"{_CHAT_TOKEN}|</?s>|<(?:eos|pad|end_of_turn|start_of_turn)>|\[/?INST\]",
@@ -58,8 +60,8 @@ def _literal(text: str) -> re.Pattern[str]:
     return re.compile(re.escape(text), re.IGNORECASE)
 
 
-_LINES = files(__package__).joinpath("answer_marks.csv").read_text("utf-8").splitlines()
-_ROWS = list(csv.DictReader(_LINES))
+_MARKS_FILE = Path(__file__).with_name("answer_marks.csv")
+_ROWS = list(csv.DictReader(_MARKS_FILE.read_text("utf-8").splitlines()))
 _BEGINNINGS = [row["begin"] for row in _ROWS if row["kind"] == "thoughts"]
 _MARK_TEXTS = frozenset(row[name] for row in _ROWS for name in ("begin", "end"))
 _MARKS = [
@@ -99,9 +101,9 @@ def mark_texts(special_tokens: Iterable[str]) -> frozenset[str]:
 
 
 def beginning_at_end(text: str) -> str:
-    """Return the mark that begins thoughts where a text ends in one, as a prompt may.
+    r"""Return the mark that begins thoughts where a text ends in one, as a prompt may.
 
-    >>> beginning_at_end("<|Assistant|><think>\\n"), beginning_at_end("Bern")
+    >>> beginning_at_end("<|Assistant|><think>\n"), beginning_at_end("Bern")
     ('<think>', '')
     """
     text = text.rstrip()

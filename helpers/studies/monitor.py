@@ -45,6 +45,7 @@ AS_PRINTED = {
     "match": "exact_match",
     "alphas": list(monitor.EQUAL_WEIGHTS),
 }
+DEFINITIONS = {"matching": matching.MATCHING_VERSION}
 COUNTED_COLUMNS = ("counted_deviation", "counted_anchor")
 _RATIO = {"columns": COUNTED_COLUMNS, "statistic": monitor.ratio_of_sums}
 MEASURES = tuple(measures_of_study("monitor", MONITOR=_RATIO).values())

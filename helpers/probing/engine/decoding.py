@@ -307,14 +307,13 @@ def text_before_stop(
     if not any(word in whole for word in stop):
         return None
     answer = thoughts.answer_span(whole)
-    first = whole[: answer.stop]
-    n_blank = len(first[answer.start :]) - len(first[answer.start :].lstrip())
-    begin = answer.start + n_blank
+    text = whole[answer.start : answer.stop]
+    begin = answer.start + len(text) - len(text.lstrip())
     if begin == answer.stop:
         return None
     places = []
     for word in stop:
-        # Blanks before an answer may be a part of a stop string that is more than blank.
+        # A stop string that is more than blank may begin with blanks before an answer.
         place = whole.find(word, answer.start if word.strip() else begin)
         if place >= 0:
             places.append(place)
