@@ -113,6 +113,7 @@ def print_model_measures(args: argparse.Namespace) -> None:
         of_all_facts = summary[summary["relation"] == "all"]
         print(f"{study}, with intervals of 95 %")
         print(_table(of_all_facts))
+        _print_unanswered(of_all_facts)
         print(f"The run is in {path_from_project(place)}.")
         sys.stdout.flush()
 
@@ -377,6 +378,16 @@ def argument_parser(
             own = arguments.get(f"{name} {argument}")
             parser.add_argument(argument, **(own or arguments[argument]))
     return top
+
+
+def _print_unanswered(summary: "pd.DataFrame") -> None:
+    """Say in how many of the texts no answer can be found, if there are any."""
+    share = summary.get("unanswered", [0.0])
+    if max(share) > 0:
+        print(
+            f"In {100 * max(share):.3g} % of the texts there is no answer (none, or "
+            "thoughts that do not end); they count as not right."
+        )
 
 
 def _table(summary: "pd.DataFrame") -> str:

@@ -143,6 +143,7 @@ def measures_from_answers(
         seed=settings.get("seed") or 0,
     )
     of_all_facts = summary.head(len(study.MEASURES)).drop(columns="relation")
+    of_all_facts = of_all_facts.drop(columns="unanswered", errors="ignore")
     return [_without_nan(row) for row in of_all_facts.to_dict("records")]
 
 

@@ -34,6 +34,7 @@ from helpers.studies.measures import (
     most_distinct_in_group,
     settings_for_function,
     summary_of_measures,
+    texts_without_answer,
 )
 
 TITLE = "knowledge base"
@@ -223,6 +224,7 @@ def facts(
     table["right"] = (label == "correct").astype(float)
     table["agreement"] = replies["consistency"].fillna(0.0).where(informative, 0.0)
     table["said"] = replies["text"]
+    table["unanswered"] = texts_without_answer(replies["text"])
     if "seen" in replies and "kind" in replies:
         judged = responses.apply_judge_verdicts(marked, replies["kind"] == "correct")
         numbers = kb.response_indicators(responses.unseen_guesses_as_wrong(judged))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import pandas as pd
 
 from helpers import UserError, datasets, schemas, stats
+from helpers.metrics.matching import holds_answer
 from helpers.models import LanguageModel
 from helpers.stats import Statistic
 
@@ -376,6 +377,11 @@ def measurable(study: Study, *facts: pd.DataFrame) -> list[Measure]:
     return [measure for measure in study.MEASURES if shared.issuperset(measure.columns)]
 
 
+def texts_without_answer(texts: pd.Series) -> pd.Series:
+    """Return 1 for each text in which no answer can be found, else 0."""
+    return 1.0 - texts.map(holds_answer).astype(float)
+
+
 def right_texts(rows: pd.DataFrame, column: str, items: Iterable[str]) -> pd.DataFrame:
     """Return ``item, right`` of rows that are right; "" for the items without one."""
     right = pd.DataFrame({"item": rows["item"], "right": rows[column].str.strip()})
@@ -470,7 +476,9 @@ def summary_of_measures(
     -------
     DataFrame
         ``relation, measure, estimate, low, high, n``; relation ``"all"`` comes first,
-        and alone where there is one relation only.
+        and alone where there is one relation only. Where the facts have a column
+        ``unanswered``, so has the summary: its mean, the share of the texts in which
+        no answer can be found. They count as not right.
     """
     groups = [("all", facts)]
     if len(set(facts["relation"])) > 1:
@@ -480,6 +488,8 @@ def summary_of_measures(
         for measure in measures:
             row = {"relation": relation, "measure": measure.name}
             row |= _interval_of_measure(measure, group, n_resamples, seed)._asdict()
+            if "unanswered" in group:
+                row["unanswered"] = group["unanswered"].mean()
             rows.append(row)
     return schemas.table_with_checked_columns(pd.DataFrame(rows), "summary")
 

@@ -27,6 +27,7 @@ from helpers.studies.measures import (
     most_distinct_in_group,
     right_texts,
     summary_of_measures,
+    texts_without_answer,
 )
 
 TITLE = "MONITOR"
@@ -167,7 +168,8 @@ def facts(
         or 1); ``base`` and ``average``, accuracy in the base prompt and over all of the
         paper's prompts that do not say the answer; ``asked_once``, the object's
         probability in the base prompt, and ``asked_frame1`` and so on, in every other
-        question frame; ``noun_accuracy``, accuracy after nouns. All in [0, 1].
+        question frame; ``noun_accuracy``, accuracy after nouns; ``unanswered``, the
+        share of its texts in which no answer can be found. All in [0, 1].
         ``written`` is what the model writes in the base prompt.
     """
     known = anchors.known_facts(answers, rule=match)
@@ -181,6 +183,8 @@ def facts(
     in_prompts_of_paper = marked["context"].isin(["none", "wrong"])
     scores["base"] = _share_right(marked[in_base_prompt], scores["item"])
     scores["average"] = _share_right(marked[in_prompts_of_paper], scores["item"])
+    unanswered = marked.assign(right=texts_without_answer(marked["text"]))
+    scores["unanswered"] = _share_right(unanswered, scores["item"])
     after_noun = marked["context"] == "noun"
     scores["noun_accuracy"] = _share_right(marked[after_noun], scores["item"])
     without_context = answers[answers["context"] == "none"]
