@@ -76,14 +76,15 @@ def same_answer(text: str, answers: Iterable[str]) -> bool:
     >>> same_answer("**Twenty-one.** That is", ["21"]), same_answer("21 or 22", ["21"])
     (True, False)
     """
-    spellings = {canonical_answer(words) for words in answer_readings(text)}
+    readings = set(answer_readings(text))
+    spellings = {canonical_answer(words) for words in readings}
     for answer in answers:
         wanted = canonical_answer(answer)
         if wanted and wanted in spellings:
             return True
         if wanted and ends_within(answer):
-            readings = answer_readings(text, answer)
-            if any(canonical_answer(words) == wanted for words in readings):
+            others = set(answer_readings(text, answer)) - readings
+            if any(canonical_answer(words) == wanted for words in others):
                 return True
     return False
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import types
 
 import pandas as pd
 import pytest
@@ -10,8 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError
+from helpers.metrics import matching
 from helpers.models import tokens
+from helpers.models.language_model import Known
 from helpers.probing import generate, score, score_and_generate, work_counter
+from helpers.probing.engine import decoding
+from helpers.probing.engine.decoding import ContinuationTask
 from tests import tiny_models
 
 PROMPTS = [
@@ -125,6 +130,51 @@ def test_where_a_text_ends(script, settings, text):
     assert found["text"] == text
     assert found["tokens"] == ["ĠFrance"]
     assert found["logprobs"] == pytest.approx([math.log(0.9)], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "stop", "before"),
+    [
+        ("\n\nFrance\nQ", ["\n"], "\n\nFrance"),
+        (" \r\n France\nQ", ["\n"], " \r\n France"),
+        ("\n\n", ["\n"], None),
+        ("\nQUESTION: x", ["\n", "QUESTION"], "\n"),
+        ("\n\nQuestion", ["\nQuestion"], "\n"),
+        ("<think>Rome?\nBern", ["\n"], None),
+        ("<think>Rome?\n</think>\n\nBern\nQ", ["\n"], "<think>Rome?\n</think>\n\nBern"),
+        ("Bern\n<think>", ["\n"], "Bern"),
+        ("France", ["\n"], None),
+    ],
+)
+def test_a_stop_string_ends_an_answer_and_not_what_stands_before_it(
+    monkeypatch, text, stop, before
+):
+    """Here each character is a token."""
+
+    def decoded(model, task, ids):
+        return "".join(map(chr, ids))
+
+    monkeypatch.setattr(decoding, "decode_new_tokens", decoded)
+    ids = [ord(character) for character in text]
+    found = decoding.text_before_stop(None, None, ids, stop)
+    assert found == (None if before is None else (before, len(before)))
+
+
+def test_special_tokens_that_mark_thoughts_are_read():
+    tokenizer = tiny_models.byte_tokenizer()
+    marks = ["[THINK]", "[/THINK]", "<|end|>"]
+    tokenizer.add_special_tokens({"additional_special_tokens": marks})
+    lm = types.SimpleNamespace(tokenizer=tokenizer, known=Known())
+    text = "[THINK] Italy[/THINK] France<|end|>"
+    ids = tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
+    task = ContinuationTask(tuple(tokenizer("Lyon?")["input_ids"]))
+    found = decoding.decode_new_tokens(lm, task, ids)
+    assert found == "[THINK] Italy[/THINK] France"
+    assert matching.exact_match(found, "France")
+    begun = ContinuationTask((*task.ids, *ids[:1]))
+    found = decoding.decode_new_tokens(lm, begun, ids[1:2])
+    assert found.startswith("[THINK]")
+    assert not matching.holds_answer(found)
 
 
 def test_anchor_is_read_along_the_models_own_tokens():
