@@ -1,8 +1,10 @@
 """What a prompt asks, whichever chat template it was put into."""
 
 import contextlib
-import json
 import re
+
+from helpers import UserError
+from helpers.io import files
 
 # The marks by which templates of Llama, Qwen, Gemma, Mistral, DeepSeek and others set
 # off turns, and some of what they put at the start of an answer.
@@ -47,6 +49,6 @@ def text_without_template(prompt: str) -> str:
 def _plain_prompt(prompt: str) -> str:
     """Return a prompt as text, where it was logged as a list of messages."""
     if prompt.startswith("["):
-        with contextlib.suppress(ValueError, RecursionError):
-            return "\n".join(map(str, json.loads(prompt)))
+        with contextlib.suppress(UserError):
+            return "\n".join(map(str, files.parse_json(prompt, "a prompt")))
     return prompt
