@@ -63,6 +63,7 @@ WRONG_LESSONS = LESSONS[-2:]  # what was planted
 # Of an option's probability, from the log-probabilities of its tokens.
 DRAW_RULES = {"sum": np.sum, "mean": np.mean}
 DRAW_TEMPERATURES = (0.5, 1.0, 1.5)
+RANDOMNESS_IN_TEXT = "9 to 12"  # of all models on TruthfulQA, section 5 of the paper
 DEFAULT_MARK_TITLES = {1: "right by default", 0: "wrong by default"}
 
 
@@ -716,9 +717,14 @@ def measures_beside_paper(
     table = pd.DataFrame.from_dict(rows, orient="index").sort_index()
     table = table[["accuracy", "deviation", "ambiguity", "ambiguity_binary"]]
     ours = measured[measured["kind"] == focus].set_index("measure")["estimate"]
+    own_randomness = ours["randomness"]
     ours = ours[["accuracy", "deviation", "ambiguous", "ambiguous_binary"]]
     table.loc[name] = (100 * ours).map("{:.2f}".format).to_numpy()
     table.columns = ["accuracy", "± over prompts", "Ambiguity-M", "Ambiguity-B"]
+    randomness = dict.fromkeys(table.index, "")
+    randomness["TruthfulQA"] = RANDOMNESS_IN_TEXT
+    randomness[name] = f"{100 * own_randomness:.2f}"
+    table["randomness"] = pd.Series(randomness)
     return table.rename_axis("benchmark")
 
 
