@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
+import pandas as pd
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
@@ -90,6 +91,33 @@ def test_cells_rest_on_findings_of_their_chapter(path):
     tags = {tag for cell in cells for tag in cell.metadata.get("tags", [])}
     needed = {tag.removeprefix("when:") for tag in tags if tag.startswith("when:")}
     assert needed <= set(findings.claim_wordings(path.stem))
+
+
+@pytest.mark.parametrize(
+    ("place", "link", "name"),
+    [
+        ("chapters/monitor#fig-a", "chapters/monitor.html#fig-a", "figure in MONITOR"),
+        ("chapters/atlas_appendix#T_a", "chapters/atlas_appendix.html", "table in atlas"),
+        ("data#data-fktc", "data.html#data-fktc", "data"),
+    ],
+)
+def test_an_item_leads_to_its_label_if_the_book_has_the_run(book, place, link, name):
+    made = extension("paper_items").link_to_place(place, book)
+    assert made.startswith(f'<a href="{link}">{name}')
+
+
+def test_an_item_with_two_places_is_one_row_and_a_reason_is_shown(book):
+    rows = pd.DataFrame(
+        {
+            "item": ["Table 1", "Table 1", "Figure 1"],
+            "place": ["data#a", "data#b", ""],
+            "reason": ["", "", "no numbers <here>"],
+        }
+    )
+    made = extension("paper_items").table_of_items(rows, book)
+    assert made.count("<tr>") == 3
+    assert made.count("<a href=") == 2
+    assert "<td>no numbers &lt;here&gt;</td>" in made
 
 
 def test_the_models_that_were_asked_are_named_by_measure(book):

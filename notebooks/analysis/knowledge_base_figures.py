@@ -148,6 +148,8 @@ def unseen_responses_by_model(
 
 def response_shares_by_model(replies: pd.DataFrame) -> pd.DataFrame:
     """Tabulate kinds of responses by model and setting, n in brackets (Figure 5)."""
+    if replies.empty:
+        return pd.DataFrame()
     labels = replies["model"] + ", " + replies["setting"]
     shares = responses.response_kind_shares(replies, labels)
     shares.index += shares.pop("n").map(" ({:,.0f})".format)

@@ -71,6 +71,8 @@ def test_without_runs_there_is_nothing_to_count():
     empty = analysis.unseen_responses_by_model(here, set())
     assert analysis.uninformative_responses(empty).empty
     assert analysis.response_shares_by_model(empty).empty
+    no_rows = pd.DataFrame({"model": ["a"], "setting": ["b"], "kind": ["none"]})[:0]
+    assert analysis.response_shares_by_model(no_rows).empty
 
 
 @pytest.fixture
