@@ -1,10 +1,11 @@
 """Where the book has what the four papers print: tables, figures, equations, claims.
 
 ``items.csv`` has a row for each table, figure and equation: ``paper, item, place,
-value, reason``. ``place`` is ``page#label`` in the book, with one recomputed number in
-``value`` that stands in the element of that label; or ``reason`` says why the book
-cannot have it. An item with several places has several rows. The papers' sentences are
-those of ``claims.csv``, and stand in the audit.
+value, reason``. ``place`` is ``page#label`` in the book, and ``value`` one number that
+stands in the element of that label, where it is the same in every book of the bundled
+models. ``reason`` says why the book cannot have the item, or has another in its stead.
+An item with several places has several rows. The papers' sentences are those of
+``claims.csv``, and stand in the audit.
 """
 
 import pandas as pd
