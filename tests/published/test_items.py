@@ -19,7 +19,7 @@ NUMBERED, CLAIMS = items.numbered_items(), items.claim_items()
 PLACED = [
     row for table in (NUMBERED, CLAIMS) for row in table.itertuples() if row.place
 ]
-EQUATIONS = {"MONITOR": 3, "knowledge bases": 10, "multiplicity": 4}
+EQUATIONS = {"MONITOR": 3, "knowledge bases": 10, "IC-LKE": 4, "multiplicity": 4}
 # That a paper names and does not have
 NOT_THERE = {("IC-LKE", "Table"): {14}}
 # What holds an image or a formula, and may have no number of its own
