@@ -31,6 +31,15 @@ FIGURE_2_PANELS = {
 TEMPLATE_NAMES = [template.name for template in QUESTION_TEMPLATES]
 UNINFORMATIVE_KINDS = ("repetition", "none", "unsure")
 LONGEST_EXAMPLE = 60  # letters
+UNINFORMATIVE_COLUMNS = [
+    "models",
+    "setting",
+    "kind",
+    "answers",
+    "of",
+    "percent",
+    "the commonest",
+]
 
 
 def draw_planes_of_figure_2(models: pd.DataFrame, measured: pd.DataFrame) -> list[Axes]:
@@ -157,15 +166,18 @@ def response_shares_by_model(replies: pd.DataFrame) -> pd.DataFrame:
 
 
 def uninformative_responses(replies: pd.DataFrame) -> pd.DataFrame:
-    """Count uninformative responses by kind of model, with the commonest (Table 3)."""
+    """Count uninformative responses by kind of model, with the commonest (Table 3).
+
+    A row is a kind in one prompt setting, for models may differ in the settings asked.
+    """
     rows = []
-    for models, of_models in replies.groupby("models", sort=False):
+    groups = replies.groupby(["models", "setting"], sort=False)
+    for (models, setting), of_models in groups:
         for kind in UNINFORMATIVE_KINDS:
             texts = of_models.loc[of_models["kind"] == kind, "text"].str.strip()
             n = len(of_models)
             commonest = next(iter(texts.value_counts().index), "")
             example = textwrap.shorten(commonest, LONGEST_EXAMPLE)
-            row = (models, kind, len(texts), n, 100 * len(texts) / n, example)
-            rows.append(row)
-    columns = ["models", "kind", "answers", "of", "percent", "the commonest"]
-    return pd.DataFrame(rows, columns=columns)
+            percent = 100 * len(texts) / n
+            rows.append((models, setting, kind, len(texts), n, percent, example))
+    return pd.DataFrame(rows, columns=UNINFORMATIVE_COLUMNS)

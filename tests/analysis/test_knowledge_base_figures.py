@@ -56,13 +56,20 @@ def test_uninformative_responses_are_counted_by_kind_of_model():
             "text": [" ... ", "...", "Paris", "unsure", "I " + "do not know " * 9],
         }
     )
-    rows = analysis.uninformative_responses(table).set_index(["models", "kind"])
+    table.loc[5] = ["tuned", "b", "four-shot", "unsure", "unsure"]
+    rows = analysis.uninformative_responses(table)
+    assert rows["setting"].tolist() == ["zero-shot"] * 6 + ["four-shot"] * 3
+    rows = rows[rows["setting"] == "zero-shot"].set_index(["models", "kind"])
     assert rows.loc[("base", "none"), ["answers", "of"]].tolist() == [2, 3]
     assert rows.loc[("base", "none"), "the commonest"] == "..."
     assert rows.loc[("base", "unsure"), "answers"] == 0
     assert rows["the commonest"].str.len().max() <= analysis.LONGEST_EXAMPLE
     shares = analysis.response_shares_by_model(table)
-    assert list(shares.index) == ["a, zero-shot (3)", "b, zero-shot (2)"]
+    assert list(shares.index) == [
+        "a, zero-shot (3)",
+        "b, zero-shot (2)",
+        "b, four-shot (1)",
+    ]
     assert shares.loc["b, zero-shot (2)", "unsure"] == 1
 
 
