@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from notebooks.kit import published
-from notebooks.kit.published import items
+from notebooks.kit.published import printed_items
 
 CHAPTERS_FOLDER = "chapters/"
 APPENDIX_SUFFIX = "_appendix"
@@ -98,8 +98,8 @@ class PaperItemsDirective(SphinxDirective):
         for name in ("items.csv", "claims.csv"):
             self.env.note_dependency(str(published.TABLES_FOLDER / name))
         paper = self.arguments[0]
-        numbered = items.numbered_items()
-        claims = items.claim_items()
+        numbered = printed_items.numbered_items()
+        claims = printed_items.claim_items()
         html = table_of_items(numbered[numbered["paper"] == paper], book)
         html += table_of_claims(claims[claims["paper"] == paper], book)
         return [nodes.raw("", html, format="html")]

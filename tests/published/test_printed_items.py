@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from notebooks.kit import published
-from notebooks.kit.published import items, paper_models
+from notebooks.kit.published import paper_models, printed_items
 from tests.page_text import element_of_label, plain, words_of
 from tests.published.table_checks import CHECK_PREFIXES
 from tests.published.test_published_tables import paper_text
@@ -15,7 +15,7 @@ from tests.published.test_published_tables import paper_text
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "book" / "_build" / "html"
 PAGE = (ROOT / "book" / "papers.md").read_text(encoding="utf-8")
-NUMBERED, CLAIMS = items.numbered_items(), items.claim_items()
+NUMBERED, CLAIMS = printed_items.numbered_items(), printed_items.claim_items()
 PLACED = [
     row for table in (NUMBERED, CLAIMS) for row in table.itertuples() if row.place
 ]
@@ -53,7 +53,7 @@ def test_every_equation_has_a_row(paper):
 
 
 def test_every_item_has_a_number_in_the_book_or_a_reason():
-    assert list(NUMBERED) == items.ITEM_COLUMNS
+    assert list(NUMBERED) == printed_items.ITEM_COLUMNS
     assert set(NUMBERED["paper"]) == set(paper_models.PAPERS)
     assert not NUMBERED.duplicated().any()
     told = (NUMBERED["value"] != "") | (NUMBERED["reason"] != "")
