@@ -186,3 +186,13 @@ def test_one_pair_of_the_atlas_would_be_refused():
         "Of 630 pairs of wordings of one relation, 1 has a BLEU of 0.7 or more.\n"
     )
     assert len(paper.similarity_of_wordings(datasets.prompt_frames("atlas"), 2)) == 30
+
+
+def test_fktc_has_one_question_twice_and_no_other_pair_that_is_alike(root, shared):
+    frames = datasets.prompt_frames(str(shared / "data" / "fktc" / "FKTC"))
+    found = paper.similarity_of_wordings(frames, 7)
+    assert len(found) == 408
+    assert found["BLEU"].head(1).tolist() == pytest.approx([1])
+    assert found["BLEU"].iloc[1] < 0.6
+    chapter = (root / "notebooks" / "monitor.ipynb").read_text(encoding="utf-8")
+    assert "of its 408 pairs one is" in chapter
