@@ -123,8 +123,8 @@ def sentence_on_equivalent_models(stability: pd.DataFrame) -> str:
     if not n_pairs:
         return f"No two models are {near} of each other.\n"
     return (
-        f"Of {n_pairs} pairs of models {near} of each other, the lower MONITOR has the "
-        f"lower deviation in {n_alike}.\n"
+        f"Pairs of models {near} of each other: {n_pairs}; in {n_alike} of them the "
+        "lower MONITOR has the lower deviation.\n"
     )
 
 

@@ -244,9 +244,10 @@ def similarity_of_wordings(frames: pd.DataFrame, n_frames: int) -> pd.DataFrame:
 def sentence_on_similar_wordings(table: pd.DataFrame) -> str:
     """Say how many pairs of wordings the paper's filter would refuse."""
     n_refused = int((table["BLEU"] >= MOST_ALIKE).sum())
+    verb = "has" if n_refused == 1 else "have"
     return (
-        f"Of {len(table)} pairs of wordings of one relation, {n_refused} "
-        f"{'has' if n_refused == 1 else 'have'} a BLEU of {MOST_ALIKE} or more.\n"
+        f"Of {len(table)} pairs of wordings of one relation, {n_refused} {verb} a BLEU "
+        f"of {MOST_ALIKE} or more.\n"
     )
 
 

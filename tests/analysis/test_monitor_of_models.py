@@ -50,11 +50,11 @@ def test_models_of_like_accuracy_are_held_against_each_other():
     said = monitor_of_models.sentence_on_equivalent_models(table)
     # The larger one has the lower MONITOR and the higher deviation.
     assert said == (
-        "Of 1 pairs of models within 3 points of base accuracy of each other, the "
-        "lower MONITOR has the lower deviation in 0.\n"
+        "Pairs of models within 3 points of base accuracy of each other: 1; in 0 of "
+        "them the lower MONITOR has the lower deviation.\n"
     )
     table.loc["large", "deviation, points"] = 5
-    assert "in 1." in monitor_of_models.sentence_on_equivalent_models(table)
+    assert "in 1 of them" in monitor_of_models.sentence_on_equivalent_models(table)
     table.loc["large", "base accuracy, %"] = 60
     said = monitor_of_models.sentence_on_equivalent_models(table)
     assert said.startswith("No two models")
