@@ -32,6 +32,8 @@ BLOCK_SIZE = 2**20  # bytes of an archive's member that are unpacked at a time
 # In a zip archive, the header of a member gives the lengths of its name and extra field
 # at this offset, as two 16-bit numbers; the packed bytes follow these two.
 NAME_LENGTH_OFFSET = 26
+# What Git writes in the place of a large file that it did not fetch begins so.
+LFS_POINTER_START = b"version https://git-lfs.github.com/spec/"
 csv.field_size_limit(LARGEST_FILE)  # a cell may be a whole document
 
 
@@ -53,7 +55,7 @@ def reraise_as_malformed_file(where: Path | str) -> Iterator[None]:
 def read_bytes(path: Path) -> bytes:
     """Return the bytes of a plain file that is not too large."""
     try:
-        _check_plain_file(path)
+        refuse_unreadable_file(path)
         if path.stat().st_size > LARGEST_FILE:
             raise UserError(
                 f"{path} is larger than {LARGEST_FILE >> 20} MB: divide it."
@@ -61,6 +63,26 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def refuse_unreadable_file(path: Path) -> None:
+    """Refuse what there is at a path if it is no plain file, or stands for another."""
+    _check_plain_file(path)
+    if path.is_symlink() and not path.exists():
+        raise UserError(
+            f"{path} is a link to a file that is not there; fetch it anew, or remove "
+            "it."
+        )
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(len(LFS_POINTER_START))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
+    if start == LFS_POINTER_START:
+        raise UserError(
+            f"{path} is a Git LFS pointer, not the file: run `git lfs pull` in its "
+            "folder, or fetch the file anew."
+        )
 
 
 def _check_plain_file(path: Path) -> None:
@@ -84,7 +106,7 @@ def read_text(path: Path, *others: str) -> str:
 
 def read_lines(path: Path) -> Iterator[str]:
     """Read a text file line by line, unpacked where it ends in .gz."""
-    _check_plain_file(path)
+    refuse_unreadable_file(path)
     unpack = gzip.open if path.suffix == ".gz" else open
     try:
         with unpack(

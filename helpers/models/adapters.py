@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from helpers import UserError, reraise_as_user_error
 from helpers.io import files
+from helpers.models import weight_checks
 
 if TYPE_CHECKING:
+    from peft import PeftModel
     from transformers import PreTrainedModel
 
 ADAPTER_CONFIG_FILE = "adapter_config.json"
 ADAPTER_WEIGHTS_FILE = "adapter_model.safetensors"
+# In the names of the tensors that an adapter adds to a layer.
+LAYER_OF_ADAPTER = ".lora_"
 
 
 def base_model_name(folder: Path, name: str) -> str:
@@ -41,6 +45,7 @@ def merge_adapter(model: PreTrainedModel, folder: Path, name: str) -> PreTrained
         unfit, "give the base that it was trained on as base_model_name_or_path"
     ):
         adapted = PeftModel.from_pretrained(model, str(folder))
+    _refuse_unread_weights(adapted, folder, unfit)
     if not hasattr(adapted.base_model, "merge_and_unload"):
         kind = adapted.active_peft_config.peft_type.value
         raise UserError(
@@ -48,3 +53,18 @@ def merge_adapter(model: PreTrainedModel, folder: Path, name: str) -> PreTrained
             "one that changes weights, such as LoRA."
         )
     return adapted.merge_and_unload()
+
+
+def _refuse_unread_weights(adapted: PeftModel, folder: Path, unfit: str) -> None:
+    """Refuse an adapter of which weights are missing or found no place in the base."""
+    from peft import get_peft_model_state_dict
+
+    stored = set(weight_checks.stored_tensors([folder / ADAPTER_WEIGHTS_FILE]))
+    placed = set(get_peft_model_state_dict(adapted, save_embedding_layers=False))
+    strange = sorted(key for key in stored ^ placed if LAYER_OF_ADAPTER in key)
+    if strange:
+        raise UserError(
+            f"{unfit} ({len(strange)} tensors, such as {strange[0]}, are in one and "
+            "not in the other): give the base that it was trained on as "
+            "base_model_name_or_path."
+        )

@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import UserError
-from helpers.io.files import parse_json, read_text
-from helpers.models import adapters, gguf_weights, hub, model_packages, server_address
+from helpers.io.files import parse_json, read_text, refuse_unreadable_file
+from helpers.models import (
+    adapters,
+    file_faults,
+    gguf_weights,
+    hub,
+    model_packages,
+    server_address,
+)
 
 BUNDLED_MODELS_FOLDER = Path(__file__).resolve().parent / "weights"
 SINGLE_WEIGHTS_FILE = "model.safetensors"
@@ -26,6 +33,8 @@ TOKENIZER_PATTERNS = (
     "tekken.json",
 )
 SMALL_FILE_PATTERNS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")
+# All that is read of a model but weights.
+READ_FILE_PATTERNS = (*SMALL_FILE_PATTERNS, *TOKENIZER_PATTERNS, "*/*.jinja")
 SHARD_PATTERN = re.compile(r"[\w-][\w.+-]{0,200}\.safetensors")
 HUB_ID_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 REVISION_PATTERN = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
@@ -85,7 +94,9 @@ def _comes_with_package(name: str) -> bool:
     return name in bundled_models() or name in model_packages.packaged_models()
 
 
-def find_checkpoint(name: str | Path, *, code: bool = False) -> Checkpoint:
+def find_checkpoint(
+    name: str | Path, *, code: bool = False, is_base: bool = False
+) -> Checkpoint:
     """Return where a model's files are, fetched from the hub where they have to be."""
     text = str(name)
     if server_address.is_server_address(text):
@@ -108,12 +119,17 @@ def find_checkpoint(name: str | Path, *, code: bool = False) -> Checkpoint:
     files = weight_files(folder, text)
     if files[0].name != adapters.ADAPTER_WEIGHTS_FILE:
         return Checkpoint(folder, files, commit)
+    if is_base:
+        raise UserError(
+            f"{text} is an adapter itself; merge it into its own base, and name the "
+            "folder of the merged model as base_model_name_or_path."
+        )
     base_name = adapters.base_model_name(folder, text)
     try:
-        base = find_checkpoint(base_name, code=code)
+        base = find_checkpoint(base_name, code=code, is_base=True)
     except UserError as error:
         raise UserError(
-            f"{text} is an adapter of {base_name}, which is missing: {error}"
+            f"{text} is an adapter of {base_name}, which cannot be used: {error}"
         ) from error
     return Checkpoint(folder, base.weights + files, commit, base.folder)
 
@@ -144,9 +160,11 @@ def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
                 f"{repo}@{before}",
                 file=sys.stderr,
             )
+        file_faults.refuse_broken_files(folder, text, READ_FILE_PATTERNS)
         return folder
     folder = Path(text).expanduser()
     if folder.is_dir():
+        file_faults.refuse_broken_files(folder, text, READ_FILE_PATTERNS)
         return folder
     local_name, at, revision = text.rpartition("@")
     is_path = bool(at) and Path(local_name).expanduser().exists()
@@ -186,6 +204,9 @@ def repository_and_revision(name: str | Path) -> tuple[str, str | None] | None:
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     """Return a model's safetensors files, shards included, in name order."""
     files = tuple(folder / part for part in sorted(_weight_names(folder)))
+    for file in files:
+        if file.exists() or file.is_symlink():
+            refuse_unreadable_file(file)
     missing = [file.name for file in files if not file.is_file()]
     if not missing:
         return files

@@ -19,7 +19,7 @@ from helpers import (
     reraise_as_user_error,
     reraise_failed_write,
 )
-from helpers.io import user_cache
+from helpers.io import files, user_cache
 
 # What is said of the file, and the sizes of what was read from it.
 GGUF_RECORD_FILE = "gguf.json"
@@ -31,6 +31,7 @@ def dequantised_model_folder(file: Path, name: str) -> tuple[Path, dict[str, str
     """Return the folder of a file's float32 model and tokenizer, made where missing."""
     import transformers
 
+    files.refuse_unreadable_file(file)
     with reraise_as_user_error(f"{file} cannot be read", FETCH_ANEW_REMEDY, OSError):
         sha = user_cache.checksum_of_files([file])
     version = transformers.__version__

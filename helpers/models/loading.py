@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import UserError, reraise_as_user_error
-from helpers.io import user_cache
-from helpers.models import adapters, checkpoints, identity, server_address
+from helpers import UserError
+from helpers.io import files, user_cache
+from helpers.models import (
+    adapters,
+    checkpoints,
+    file_faults,
+    identity,
+    server_address,
+    tokenizer_loading,
+    weight_checks,
+)
 from helpers.models.checkpoints import Checkpoint, model_slug
 from helpers.models.language_model import LanguageModel, Local
 
 # torch and transformers take seconds to import: only loading a model pays for them.
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel
 
     from helpers.models.placement import Placement
 
@@ -97,13 +103,17 @@ def load(
             tokenizer_folder = checkpoint.base
     config = read_config(folder, name, trust_remote_code)
     kind, auto = model_kind_and_class(config, name)
-    tokenizer = _tokenizer(tokenizer_folder, name, trust_remote_code)
+    tokenizer = tokenizer_loading.load_tokenizer(
+        tokenizer_folder, name, trust_remote_code
+    )
     if chat and not tokenizer.chat_template:
         raise UserError(
             f"The tokenizer of {name} has no chat template; load it with chat=False."
         )
     placed = placement.choose_placement(name, checkpoint.weights, device, dtype)
-    model = _model(folder, name, auto, placed, trust_remote_code)
+    model, report = _model_and_report(folder, name, auto, placed, trust_remote_code)
+    method = weight_checks.quantization_method(config, checkpoint.weights)
+    weight_checks.refuse_unfit_weights(model, report, checkpoint.weights, name, method)
     if checkpoint.base is not None:
         model = adapters.merge_adapter(model, checkpoint.folder, str(name))
     loaded = Local(
@@ -119,7 +129,7 @@ def load(
         revision=checkpoint.revision,
         n_parameters=model.num_parameters(),
         prompt_format="chat" if chat else "bare",
-        quantization=placed.quantization,
+        quantization=placed.quantization or method,
         base=str(checkpoint.base) if checkpoint.base else None,
         gguf=checkpoint.gguf,
         files_sha=identity.sha256_of_small_files(folders, model, config, tokenizer),
@@ -162,26 +172,28 @@ def _weights_sha(checkpoint: Checkpoint) -> str:
 def read_config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
     """Return the configuration of a checkpoint, or say why it is none."""
     from transformers import AutoConfig
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     unknown = f"The architecture of {name} is not known to the installed transformers"
     remedy = "install a newer transformers or choose another model"
-    with reraise_as_user_error(unknown, remedy), _code_refused(name):
+    family = _named_family(folder)
+    if family is None or family in CONFIG_MAPPING:
+        unknown = f"The config.json of {name} cannot be used"
+        remedy = "fetch or save it anew"
+    with (
+        file_faults.reraise_true_cause(unknown, remedy),
+        tokenizer_loading.reraise_refused_code(name),
+    ):
         return AutoConfig.from_pretrained(folder, trust_remote_code=code)
 
 
-@contextlib.contextmanager
-def _code_refused(name: str | Path) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # also whatever trusted code raises
-        if "trust_remote_code" not in str(error):
-            raise
-        raise UserError(
-            f"{name} comes with its own code, which is not run unless you say so; read "
-            "it, and if "
-            'you trust it, add SET="trust_remote_code=yes" (in Python '
-            "trust_remote_code=True)."
-        ) from error
+def _named_family(folder: Path) -> str | None:
+    """Return the type of model that a folder's configuration names, if it does."""
+    file = folder / "config.json"
+    if not file.is_file():
+        return None
+    settings = files.parse_json(files.read_text(file), file.name)
+    return settings.get("model_type")
 
 
 def model_kind_and_class(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
@@ -221,20 +233,10 @@ def _encoder_only(classes: list[str]) -> bool:
     return all("MaskedLM" in name or "ForPreTraining" in name for name in classes)
 
 
-def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenizerBase:
-    from transformers import AutoTokenizer
-
-    missing = f"{name} has no tokenizer that can be loaded"
-    remedy = "put its files (tokenizer.json, tokenizer_config.json) beside the weights"
-    with reraise_as_user_error(missing, remedy), _code_refused(name):
-        if not checkpoints.has_tokenizer(folder):
-            raise FileNotFoundError("none is there")
-        return AutoTokenizer.from_pretrained(folder, trust_remote_code=code)
-
-
-def _model(
+def _model_and_report(
     folder: Path, name: str | Path, auto: Any, place: Placement, code: bool
-) -> PreTrainedModel:
+) -> tuple[PreTrainedModel, dict[str, Any]]:
+    """Return a model where it is wanted, and what transformers says of loading it."""
     from transformers.utils import logging
 
     from helpers.models import placement
@@ -244,7 +246,7 @@ def _model(
         logging.disable_progress_bar()
     failure = f"The weights of {name} cannot be loaded"
     with (
-        reraise_as_user_error(failure, "fetch or save them anew"),
+        file_faults.reraise_true_cause(failure, "fetch or save them anew"),
         placement.reraise_refused_weights(folder, name, place),
     ):
         model, report = auto.from_pretrained(
@@ -252,18 +254,12 @@ def _model(
             trust_remote_code=code,
             use_safetensors=True,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are refused afterwards, by name
             **place.settings,
         )
-    if report["missing_keys"]:
-        example = sorted(report["missing_keys"])[0]
-        raise UserError(
-            f"The weights of {name} lack {len(report['missing_keys'])} tensors of "
-            f"{type(model).__name__} (such as {example}); give the folder of a "
-            "complete model."
-        )
-    if "device_map" in place.settings:
-        return model
-    return model.to(place.device)
+    if "device_map" not in place.settings:
+        model = model.to(place.device)
+    return model, report
 
 
 def fuse_gelu_activations(model: PreTrainedModel) -> PreTrainedModel:

@@ -113,7 +113,10 @@ def based(base):
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (based("./gone"), r"adapter of .*gone, which is missing: There is no folder"),
+        (
+            based("./gone"),
+            r"adapter of .*gone, which cannot be used: There is no folder",
+        ),
         (based(None), "names no base model; write"),
         (based("gpt2"), "does not fit its base model"),
         (pickled, "pickles only"),
@@ -123,3 +126,29 @@ def test_what_is_wrong_with_an_adapter_is_one_sentence(folder, spoil, sentence):
     spoil(folder)
     with pytest.raises(UserError, match=sentence):
         models.load(folder, device="cpu")
+
+
+def test_adapters_in_a_circle_are_refused(folder, tmp_path):
+    other = shutil.copytree(folder, tmp_path / "other")
+    settings_of(folder, base_model_name_or_path=str(other))
+    settings_of(other, base_model_name_or_path=str(folder))
+    for place in (folder, other):
+        with pytest.raises(UserError, match="is an adapter itself; merge it"):
+            models.load(place, device="cpu")
+    settings_of(folder, base_model_name_or_path=str(folder))
+    with pytest.raises(UserError, match="is an adapter itself; merge it"):
+        models.load(folder, device="cpu")
+
+
+def test_an_adapter_of_a_larger_or_smaller_base_is_refused(folder, tmp_path):
+    for layers in (1, 3):
+        place = tmp_path / str(layers)
+        tokenizer = tiny_models.byte_tokenizer("bos")
+        tokenizer.save_pretrained(place)
+        size = len(tokenizer)
+        tiny_models.tiny_network(
+            "llama", vocab_size=size, num_hidden_layers=layers
+        ).save_pretrained(place)
+        settings_of(folder, base_model_name_or_path=str(place))
+        with pytest.raises(UserError, match="does not fit its base model"):
+            models.load(folder, device="cpu")

@@ -11,15 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from transformers import (
-    AutoConfig,
-    AutoTokenizer,
-    GenerationConfig,
-    PreTrainedTokenizerBase,
-)
+from transformers import AutoConfig, GenerationConfig, PreTrainedTokenizerBase
 
 from helpers import UserError
-from helpers.models import checkpoints, hub, identity, model_checks, placement, tokens
+from helpers.models import (
+    checkpoints,
+    hub,
+    identity,
+    model_checks,
+    placement,
+    tokenizer_loading,
+    tokens,
+)
 from helpers.models import server_address as addresses
 from helpers.models.checkpoints import model_slug
 from helpers.models.language_model import LanguageModel, Served
@@ -93,20 +96,21 @@ def _tokenizer(
         places = [setting]
     else:
         places = [place for place in (root, address.model) if place]
+    reason = "no folder or hub id with a tokenizer"
     for place in dict.fromkeys(places):
         try:
             folder = checkpoints.configuration_folder(place)
             if checkpoints.has_tokenizer(folder):
-                tokenizer = AutoTokenizer.from_pretrained(
-                    folder, trust_remote_code=False
-                )
+                tokenizer = tokenizer_loading.load_tokenizer(folder, place)
                 return tokenizer, place, folder
-        except Exception:  # not there, or not to be read: the next place may do
+        except UserError as error:  # not there, or unfit: the next place may do
+            if Path(place).expanduser().is_dir():
+                reason = str(error).rstrip(".")
+        except Exception:  # of a server's odd names, any
             continue
     raise UserError(
-        f"The tokenizer of {address.model} is not at hand ({' and '.join(places)}: no "
-        "folder or hub id with a tokenizer); name one in the environment, in "
-        f"{TOKENIZER_VARIABLE}."
+        f"The tokenizer of {address.model} is not at hand ({' and '.join(places)}: "
+        f"{reason}); name one in the environment, in {TOKENIZER_VARIABLE}."
     )
 
 
