@@ -64,9 +64,11 @@ def reraise_failed_write(
     """Make one sentence of a failed write; parts beside the place are removed."""
     try:
         yield
-    except OSError as error:
+    except (OSError, RecursionError) as error:
         with contextlib.suppress(OSError):
             for part in parts:
                 part.unlink(missing_ok=True)
-        cause = error.strerror or error
+        cause = "it lies too many folders deep"
+        if isinstance(error, OSError):
+            cause = error.strerror or str(error)
         raise UserError(f"{place} cannot be written ({cause}): {remedy}.") from error

@@ -136,6 +136,15 @@ def test_the_models_that_were_asked_are_named_by_measure(book):
     )
 
 
+def test_no_folder_of_a_model_is_on_the_front_page(book):
+    names = ["/home/me/models/tiny.gguf", "/home/me/other/tiny.gguf", "org/model"]
+    (book / "chapters" / "calibration").mkdir()
+    path = book / "chapters" / "calibration" / "run.json"
+    path.write_text(json.dumps({"models": names}), encoding="utf-8")
+    text = extension("main_findings").asked_models_text(book)
+    assert text.endswith("asking once beside all four: tiny, tiny (2), model")
+
+
 def test_a_page_shows_what_was_found_and_the_text_that_rests_on_it(book):
     told = "```{when-found} monitor: {}\nText on *{}*.\n```\n"
     lines = (

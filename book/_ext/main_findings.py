@@ -68,7 +68,7 @@ def _model_names(run: dict[str, Any]) -> list[str]:
     model = run.get("model")
     if model:
         return [prompt_formats.model_label(model["name"], model["prompt_format"])]
-    return run["models"]
+    return list(prompt_formats.model_titles(run["models"]).values())
 
 
 class MainFindingsDirective(SphinxDirective):

@@ -61,8 +61,6 @@ CHAPTERS_BY_DURATION = (
 # It is about the book's model alone where that is not bundled.
 SINGLE_MODEL_SYNTHESIS = "calibration"
 JOB_FINGERPRINT_KEY = "made_from"
-# By which a server's log-probabilities may differ from one time to the next.
-SERVER_LOGPROB_TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
@@ -281,14 +279,12 @@ def _texts_that_may_be_paths(job: Job, settings: Mapping[str, Any]) -> list[str]
 
 
 def _base_models(model: str) -> list[str]:
-    """Return the folders of the models that an adapter in a folder rests on."""
+    """Return the folder of the model that an adapter in a folder rests on, if any."""
     folder = PROJECT_FOLDER / Path(model).expanduser()
     if not model or not (folder / adapters.ADAPTER_CONFIG_FILE).is_file():
         return []
-    base = adapters.base_model_name(folder, model)
-    if base == model:
-        return []
-    return [base, *_base_models(base)]
+    # An adapter of an adapter is refused where it is loaded.
+    return [adapters.base_model_name(folder, model)]
 
 
 @functools.cache
@@ -296,7 +292,7 @@ def _served(model: str) -> dict[str, Any]:
     """Return what tells a server's model from another of its name; asked once."""
     from helpers.models.server import served_model  # slow: not for those who need none
 
-    server = served_model.load_from_server(model).model
+    server = served_model.load_from_server(model).server
     return {"server": [server.version, server.tokenizer], "sample": list(server.sample)}
 
 
@@ -351,10 +347,7 @@ def _same_fingerprints(stored: dict[str, Any], current: dict[str, Any]) -> bool:
     """Return whether two are the same, up to small differences of a server."""
     logprobs_before = stored.get("sample", [])
     logprobs_now = current.get("sample", [])
-    if len(logprobs_before) != len(logprobs_now):
-        return False
-    pairs = zip(logprobs_before, logprobs_now, strict=True)
-    if not all(abs(a - b) <= SERVER_LOGPROB_TOLERANCE for a, b in pairs):
+    if not server_address.is_same_sample(logprobs_before, logprobs_now):
         return False
     return {**stored, "sample": []} == {**current, "sample": []}
 

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from book.tools import arrange, jobs, run_logs
 from book.tools.run_logs import TERMINAL_COLOURS
 from helpers import UserError, runs
 from helpers.models.checkpoints import model_slug
+from helpers.prompts import prompt_formats
 from helpers.runs import PROJECT_FOLDER, SYNTHESIS, path_from_project
 from notebooks.kit import findings
 
@@ -80,9 +81,11 @@ def place_chapters(
     if hides_solutions():
         for notebook in notebooks.values():
             _remove_solutions(notebook)
+    models_of_runs = _models_of_runs(files_beside)
     target = BOOK_FOLDER / "chapters"
     _clear_chapters(target)
     for name, notebook in notebooks.items():
+        _remove_folders(notebook, [model, *models_of_runs])
         page = _arranged_page(name, notebook, run_findings.get(name, []))
         appendix_name = f"{name}{APPENDIX_SUFFIX}"
         if appendix_name in _page_names():
@@ -158,9 +161,15 @@ def hides_solutions() -> bool:
 def _executed_notebook(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
     """Return an executed notebook, ready to be rendered."""
     if not path.is_file():
+        title = prompt_formats.model_title(model)
+        name = model
+        if (
+            Path(model).expanduser().exists()
+        ):  # this machine's folders are nobody's else
+            name = f"path/to/{Path(model).name}"
         raise UserError(
-            f"This chapter has not run for {model}. To add it: "
-            f"make book MODEL={shlex.quote(model)} CHAPTERS={chapter}"
+            f"This chapter has not run for {title}. To add it: "
+            f"make book MODEL={shlex.quote(name)} CHAPTERS={chapter}"
         )
     notebook = nbformat.read(path, as_version=4)
     for number, cell in enumerate(notebook.cells, 1):
@@ -179,6 +188,44 @@ def _executed_notebook(path: Path, chapter: str, model: str) -> nbformat.Noteboo
             f"The run of {path_from_project(path)} failed: run make book again."
         )
     return notebook
+
+
+def _models_of_runs(paths: Iterable[Path]) -> list[str]:
+    """Return the names of all models that the runs of these manifests asked or read."""
+    names = []
+    for path in paths:
+        if path.name != "run.json" or not path.is_file():
+            continue
+        manifest = runs.load_manifest(path.parent)
+        asked = manifest.get("model") or {}
+        names += [asked.get("name"), asked.get("base"), *manifest.get("models", [])]
+        names += [run["model"] for run in manifest.get("read", [])]
+    return [str(name) for name in names if name]
+
+
+def _remove_folders(notebook: nbformat.NotebookNode, names: Iterable[str]) -> None:
+    """Take out of a chapter the folders of models that were named by a whole path."""
+    for name in dict.fromkeys(names):
+        if not name.startswith(("/", "~")):
+            continue
+        whole = re.compile(rf"(?<![\w./~-]){re.escape(name.rstrip('/'))}(?![\w.-])")
+        title = f"path/to/{Path(name).name}"
+        for cell in notebook.cells:
+            cell.source = whole.sub(title, cell.source)
+            for output in cell.get("outputs", []):
+                _replace_in_output(output, whole, title)
+
+
+def _replace_in_output(
+    output: nbformat.NotebookNode, pattern: re.Pattern[str], text: str
+) -> None:
+    """Replace what a pattern finds in the texts of an output."""
+    if "text" in output:
+        output.text = pattern.sub(text, output.text)
+    data = output.get("data", {})
+    for kind, value in data.items():
+        if kind.startswith("text/") and isinstance(value, str):
+            data[kind] = pattern.sub(text, value)
 
 
 def _stand_in_page(chapter: str, sentence: str) -> nbformat.NotebookNode:

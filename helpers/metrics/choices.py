@@ -1,5 +1,6 @@
 """From scored options to choices, and from choices to one row an item."""
 
+import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -7,6 +8,10 @@ import pandas as pd
 
 from helpers import UserError, check_columns
 from helpers.metrics import multiplicity
+
+# The text of an answer that names no option, or several alike.
+NO_OPTION = "(no option)"
+ROUNDING = 1e-9  # by which equal scores may differ, as means of equal numbers do
 
 
 def _mean_logprob(logprobs: list[float], text: str) -> float:
@@ -33,7 +38,9 @@ def chosen_options(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
 
     The paper chooses by perplexity (``mean``: its logarithm is minus the mean
     log-probability of a token). Added are ``score`` (by the rule), ``logprob`` (always
-    the mean) and ``right``.
+    the mean), ``right`` and ``tied``. Where the best options are tied, the model
+    chooses none: the answer is wrong, and its ``option`` is a number of its own, which
+    no other prompt of the item has, so that it agrees with none.
 
     >>> answers = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1],
     ...     "continuation": [" Rome", " New York"], "correct": [True, False],
@@ -41,6 +48,9 @@ def chosen_options(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     >>> rules = ("mean", "sum", "per_character")
     >>> [int(chosen_options(answers, rule)["option"][0]) for rule in rules]
     [1, 0, 1]
+    >>> alike = answers.assign(logprobs=[[-2.0], [-2.0]])
+    >>> chosen_options(alike)[["option", "right", "tied"]].values.tolist()
+    [[2, False, True]]
     """
     needed = ("item", "variant", "option", "continuation", "correct", "logprobs")
     check_columns(answers, needed, "answers")
@@ -57,14 +67,47 @@ def chosen_options(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     options = zip(answers["logprobs"], answers["continuation"], strict=True)
     scores = [score(logprobs, text) for logprobs, text in options]
     means = [float(np.mean(logprobs)) for logprobs in answers["logprobs"]]
-    chosen = likeliest_options(answers.assign(score=scores, logprob=means), "score")
-    return chosen.assign(right=chosen["correct"].astype(bool))
+    scored = answers.assign(score=scores, logprob=means)
+    chosen = likeliest_options(scored, "score")
+    chosen["right"] = chosen["correct"].astype(bool)
+    chosen["tied"] = _is_tied(scored, chosen)
+    return _with_ties_unanswered(chosen, scored)
+
+
+def _is_tied(scored: pd.DataFrame, chosen: pd.DataFrame) -> np.ndarray:
+    """Say of each prompt whether several options have the best score."""
+    prompt = ["item", "variant"]
+    best = scored.groupby(prompt, sort=False)["score"].transform("max")
+    is_best = scored["score"] > best - ROUNDING
+    n_best = is_best.groupby([scored[name] for name in prompt]).sum()
+    return n_best.loc[pd.MultiIndex.from_frame(chosen[prompt])].to_numpy() > 1
+
+
+def _with_ties_unanswered(chosen: pd.DataFrame, scored: pd.DataFrame) -> pd.DataFrame:
+    """Return choices of which a tied one is an answer of its own, and wrong."""
+    tied = chosen["tied"]
+    if not tied.any():
+        return chosen
+    logging.getLogger(__name__).warning(
+        "%d of %d prompts have equal scores at the top, which count as no answer.",
+        tied.sum(),
+        len(chosen),
+    )
+    n_options = scored["option"].max() + 1
+    place = chosen.groupby("item").cumcount()
+    chosen["option"] = chosen["option"].mask(tied, n_options + place)
+    chosen["right"] &= ~tied
+    for column in ("text", "continuation"):
+        if column in chosen:
+            chosen[column] = chosen[column].mask(tied, NO_OPTION)
+    return chosen
 
 
 def likeliest_options(answers: pd.DataFrame, score: str) -> pd.DataFrame:
     """Return the row of the best option under each prompt; in a tie a wrong one's.
 
-    Of several tied wrong options it is the first.
+    Of several tied wrong options it is the first. Those that may agree with others are
+    told apart by :func:`chosen_options`.
 
     >>> tied = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1], "p": 0.5})
     >>> likeliest_options(tied.assign(correct=[True, False]), "p")["option"].tolist()
@@ -148,6 +191,8 @@ def item_scores(
     )
     for name in multiplicity.CLASSES:
         scores[name] = (scores["class"] == name).astype(float)
+    if "tied" in chosen:
+        scores["tied"] = choices_by_variation(chosen, "tied").mean(axis=1).to_numpy()
     return scores
 
 

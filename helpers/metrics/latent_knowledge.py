@@ -65,12 +65,16 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _likeliest_choices(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the likeliest choice of each fact, by summed log-probability: ``said``."""
+    """Return the likeliest choice of each fact, by summed log-probability: ``said``.
+
+    Where several are, it is none.
+    """
     choices = answers[[*FACT_KEYS, "choice"]].reset_index(drop=True)
     choices["logprob"] = answers["logprobs"].map(np.sum).to_numpy()
-    best = choices.groupby(FACT_KEYS)["logprob"].idxmax()
-    likeliest = choices.loc[best, [*FACT_KEYS, "choice"]]
-    return likeliest.rename(columns={"choice": "said"})
+    best = choices.groupby(FACT_KEYS)["logprob"].transform("max")
+    likeliest = choices.loc[choices["logprob"] == best, [*FACT_KEYS, "choice"]]
+    alone = likeliest.drop_duplicates(FACT_KEYS, keep=False)
+    return alone.rename(columns={"choice": "said"})
 
 
 def choice_log_probabilities(answers: pd.DataFrame) -> pd.DataFrame:

@@ -5,12 +5,13 @@ They are safetensors or GGUF only.
 
 import glob
 import hashlib
+import os
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers import UserError
+from helpers import UserError, printable_line
 from helpers.io.files import parse_json, read_text, refuse_unreadable_file
 from helpers.models import (
     adapters,
@@ -35,6 +36,10 @@ TOKENIZER_PATTERNS = (
 SMALL_FILE_PATTERNS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")
 # All that is read of a model but weights.
 READ_FILE_PATTERNS = (*SMALL_FILE_PATTERNS, *TOKENIZER_PATTERNS, "*/*.jinja")
+# Bytes of a path and of a file's name, as systems bound them.
+LONGEST_PATH = 4095
+LONGEST_NAME = 255
+LONGEST_SLUG = 200  # characters of a folder's name, to which others may be put
 SHARD_PATTERN = re.compile(r"[\w-][\w.+-]{0,200}\.safetensors")
 HUB_ID_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 REVISION_PATTERN = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
@@ -69,14 +74,17 @@ def model_slug(name: str | Path) -> str:
     """Return a safe name for a model's runs, with hash digits where names may clash."""
     unsafe = _distinct_name(str(name)).replace("/", "--")
     slug = re.sub(r"[^A-Za-z0-9._-]", "_", unsafe).lstrip(".")
+    if len(slug) > LONGEST_SLUG:
+        slug = f"{slug[:LONGEST_SLUG]}-{_digits(str(name))}"
     return slug or "model"
 
 
 def _distinct_name(name: str) -> str:
     """Return a name that tells a model from all others, with hash digits if need be."""
-    source = repository_and_revision(name)
     if server_address.is_server_address(name):
         return server_address.server_folder_name(name)
+    _refuse_impossible_name(name)
+    source = repository_and_revision(name)
     if source:
         repo, revision = source
         if name == repo:
@@ -87,6 +95,17 @@ def _distinct_name(name: str) -> str:
         return name
     path = Path(name).expanduser().resolve()
     return f"{path.name}-{_digits(str(path))}"
+
+
+def _refuse_impossible_name(name: str) -> None:
+    """Refuse a name that can be that of no file, folder or repository."""
+    longest_part = max(len(os.fsencode(part)) for part in name.split("/"))
+    is_too_long = len(os.fsencode(name)) > LONGEST_PATH or longest_part > LONGEST_NAME
+    if is_too_long or "\0" in name:
+        raise UserError(
+            f"There is no model {printable_line(name[:40])}... of {len(name):,} "
+            f"characters: no file can be called so; give {_choices()}."
+        )
 
 
 def _comes_with_package(name: str) -> bool:
@@ -103,6 +122,7 @@ def find_checkpoint(
         raise UserError(
             f"{text} is a server's address, where files are needed; give {_choices()}."
         )
+    _refuse_impossible_name(text)
     gguf_file = _gguf(text)
     if gguf_file:
         file, commit = gguf_file
@@ -139,6 +159,7 @@ def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
     text = str(name)
     if not text.strip():
         raise UserError(f"The model's name is empty; give {_choices()}.")
+    _refuse_impossible_name(text)
     source = repository_and_revision(name)
     if text in bundled_models():
         return BUNDLED_MODELS_FOLDER / text
@@ -173,11 +194,12 @@ def configuration_folder(name: str | Path, *, code: bool = False) -> Path:
             f"{local_name} is on this machine, and only a model on the hub has "
             f"revisions; leave @{revision} out."
         )
-    raise UserError(f"There is no folder {text}; give {_choices()}.")
+    raise UserError(f"There is no folder {printable_line(text)}; give {_choices()}.")
 
 
 def cached_commit_of_model(name: str | Path) -> str | None:
     """Return the cached commit of a model on the hub, without asking the network."""
+    _refuse_impossible_name(str(name))
     source = repository_and_revision(name)
     if source is None:
         return None

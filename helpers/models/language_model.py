@@ -71,6 +71,7 @@ class Known:
     by_text: dict[str, list[int]] = field(default_factory=dict)
     # The special tokens that tell thoughts and answers apart; None: not asked yet.
     marks: frozenset[int] | None = None
+    closes_thoughts: bool = False  # whether its template begins thoughts, as was said
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -124,7 +124,7 @@ def load(
         kind=kind,
         device=placed.device,
         dtype=placed.dtype,
-        max_length=_max_length(config),
+        max_length=_max_length(config, model),
         weights_sha=_weights_sha(checkpoint),
         revision=checkpoint.revision,
         n_parameters=model.num_parameters(),
@@ -275,7 +275,8 @@ def fuse_gelu_activations(model: PreTrainedModel) -> PreTrainedModel:
     return model
 
 
-def _max_length(config: PretrainedConfig) -> int | None:
+def _max_length(config: PretrainedConfig, model: PreTrainedModel) -> int | None:
+    """Return how many tokens a model reads at most; None where there is no end."""
     text = config.get_text_config(decoder=True)
     # T5's positions are relative and have no end; its number is the training length.
     if getattr(text, "relative_attention_num_buckets", None):
@@ -284,5 +285,20 @@ def _max_length(config: PretrainedConfig) -> int | None:
     for name in names:
         limit = getattr(text, name, None)
         if limit and limit > 0:
-            return limit
+            return limit - _positions_never_used(model, limit)
     return None
+
+
+def _positions_never_used(model: PreTrainedModel, positions: int) -> int:
+    """Return before which row a table of positions is not read, as in RoBERTa's.
+
+    There the first token has the position after that of padding.
+    """
+    from torch import nn
+
+    for name, module in model.named_modules():
+        if not isinstance(module, nn.Embedding) or "position" not in name:
+            continue
+        if module.num_embeddings == positions and module.padding_idx is not None:
+            return module.padding_idx + 1
+    return 0

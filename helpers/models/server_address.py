@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -13,6 +14,9 @@ from helpers import UserError
 N = TypeVar("N", int, float)
 SERVER_KEY_VARIABLE = "SERVER_API_KEY"
 FINGERPRINT_DECIMALS = 2  # of the log-probabilities of a fingerprint
+# Largest difference of a log-probability between two samples of one server's model:
+# whatever else it computes meanwhile moves it a little.
+SAMPLE_TOLERANCE = 0.02
 LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -76,6 +80,20 @@ class Server:
             "tokenizer": self.tokenizer,
             "in_flight": self.limits.in_flight,
         }
+
+
+def is_same_sample(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Tell whether two samples of log-probabilities may be one model's.
+
+    >>> is_same_sample([-1.104, -2.0], [-1.106, -2.0])
+    True
+    >>> is_same_sample([-1.104, -2.0], [-1.304, -2.0])
+    False
+    """
+    if len(first) != len(second):
+        return False
+    pairs = zip(first, second, strict=True)
+    return all(abs(a - b) <= SAMPLE_TOLERANCE for a, b in pairs)
 
 
 def is_server_address(name: object) -> bool:

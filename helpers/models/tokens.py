@@ -6,6 +6,8 @@ options of one probe: "Born in 19" + "45", which a tokenizer may write as one pi
 1945", is scored from that piece on.
 """
 
+import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -37,6 +39,12 @@ CHAT_TEMPLATE_SETTINGS: dict[str, Any] = {
     "enable_thinking": False,
     "thinking": False,
 }
+# What begins a model's thoughts in a template, and what ends them.
+THOUGHT_MARKS = re.compile(
+    r"(?P<tag><(?P<name>(?:[\w]+:)?(?:think|thinking|thought|thoughts|reasoning))>)"
+    r"|(?P<bracket>\[THINK\])|(?P<cohere><\|START_THINKING\|>)"
+)
+ENDS_OF_THOUGHTS = {"bracket": "[/THINK]", "cohere": "<|END_THINKING|>"}
 # Characters of texts whose ids are kept for the next time, some 100 MB.
 MOST_KEPT_CHARACTERS = 10_000_000
 
@@ -73,7 +81,39 @@ class Row:
 
 
 def strings_read_by_model(model: LanguageModel, prompts: Texts) -> list[str]:
-    """Return the exact strings that a model reads, special tokens included."""
+    """Return the exact strings that a model reads, special tokens included.
+
+    What the tokenizer changes on the way (to lower case, to unknown tokens) is shown as
+    it is read.
+    """
+    distinct = list(dict.fromkeys(prompts))
+    strings = dict(zip(distinct, _strings_to_read(model, distinct), strict=True))
+    if not _keeps_texts(model):
+        ids_of_prompts = zip(distinct, prompt_ids(model, distinct), strict=True)
+        for prompt, ids in ids_of_prompts:
+            text = model.tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+            if _is_changed(strings[prompt], str(text)):
+                strings[prompt] = str(text)
+    return [strings[prompt] for prompt in prompts]
+
+
+def _keeps_texts(model: LanguageModel) -> bool:
+    """Return whether a tokenizer writes each text so that it can be read back whole."""
+    backend = getattr(model.tokenizer, "backend_tokenizer", None)
+    if backend is None or backend.normalizer is not None:
+        return False
+    return type(backend.decoder).__name__ == "ByteLevel"
+
+
+def _is_changed(given: str, read: str) -> bool:
+    """Return whether a text was read as another, spaces between tokens apart."""
+    if "".join(given.split()) != "".join(read.split()):
+        return True
+    return "\n" in given.strip() and "\n" not in read
+
+
+def _strings_to_read(model: LanguageModel, prompts: Texts) -> list[str]:
+    """Return what is given to the tokenizer for prompts, special tokens included."""
     if model.chat:
         return [_template(model, prompt) for prompt in prompts]
     before, after = _special_ids(model)
@@ -88,7 +128,7 @@ def prompt_ids(model: LanguageModel, prompts: Texts) -> list[tuple[int, ...]]:
     """Return the ids of prompts as read; a causal model's end token is dropped."""
     texts = list(prompts)
     if model.chat:
-        texts = strings_read_by_model(model, prompts)
+        texts = _strings_to_read(model, prompts)
     if model.kind == "causal":
         return _causal(model, texts)
     return _encode(model, texts, special=not model.chat)
@@ -216,7 +256,7 @@ def _causal_rows(
     ids_of_prompts = dict(zip(distinct, prompt_ids(model, distinct), strict=True))
     texts = list(prompts)
     if model.chat:
-        templated = strings_read_by_model(model, distinct)
+        templated = _strings_to_read(model, distinct)
         text_of_prompt = dict(zip(distinct, templated, strict=True))
         texts = [text_of_prompt[prompt] for prompt in prompts]
     joint_ids = prefix_tokenising.joint_token_ids(
@@ -323,9 +363,35 @@ def _template(model: LanguageModel, prompt: str) -> str:
             why = first_line_of_error(error)
         else:
             if prompt.strip() in text:
-                return text
+                return _with_thoughts_closed(model, prompt, text)
             why = "it leaves the question out"
     raise UserError(
         f"The chat template of {model.name} cannot put a question ({why}); mend it, or "
         "set prompt_format=bare."
     )
+
+
+def _with_thoughts_closed(model: LanguageModel, prompt: str, text: str) -> str:
+    """Return a templated prompt that does not end inside the model's thoughts."""
+    end_of_question = text.rindex(prompt.strip()) + len(prompt.strip())
+    after = text[end_of_question:]
+    begun = list(THOUGHT_MARKS.finditer(after))
+    if not begun:
+        return text
+    last = begun[-1]
+    if last["tag"]:
+        closing = f"</{last['name']}>"
+    else:
+        closing = ENDS_OF_THOUGHTS[str(last.lastgroup)]
+    if closing in after[last.end() :]:
+        return text
+    if not model.known.closes_thoughts:
+        model.known.closes_thoughts = True
+        logging.getLogger(__name__).warning(
+            "The chat template of %s ends inside the model's thoughts (%s); they are "
+            "closed (%s) before the answer.",
+            model.name,
+            last.group(),
+            closing,
+        )
+    return f"{text.rstrip()}\n\n{closing}\n\n"

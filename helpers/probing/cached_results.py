@@ -48,7 +48,10 @@ class CachedAnswers:
         self.model = model
         self.rules = rules
         self.folder = None if folder is None else Path(folder)
-        self.identity = "" if folder is None else caches.model_identity_hash(model)
+        self.identity = ""
+        if self.folder is not None:
+            known = caches.model_known_to_folder(self.folder, model)
+            self.identity = caches.model_identity_hash(known)
         self.keys: dict[Request, str] = {}
         self.unsaved: dict[str, Result] = {}
         self.saved_at = 0.0

@@ -13,7 +13,7 @@ import secrets
 import warnings
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ import pyarrow.parquet as pq
 from helpers import UserError
 from helpers.models import LanguageModel
 from helpers.models import identity as identities
+from helpers.models.language_model import Served
+from helpers.models.server_address import is_same_sample
 
 RESULT_SCHEMA = pa.schema(
     [
@@ -33,6 +35,7 @@ RESULT_SCHEMA = pa.schema(
         ("anchor_logprobs", pa.list_(pa.float64())),
     ]
 )
+SERVER_SAMPLES_FILE = "servers.json"
 CACHE_FILE_PATTERN = "answers-*.parquet"
 CHUNK_ROWS = 500
 CHUNK_SECONDS = 5.0
@@ -53,6 +56,36 @@ def model_identity_hash(model: LanguageModel) -> str:
     decisive = (*model.identity(), identities.library_versions())
     text = json.dumps(decisive, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def model_known_to_folder(folder: Path, model: LanguageModel) -> LanguageModel:
+    """Return a model on a server with the sample that a folder has of it.
+
+    A server's numbers differ a little each time: where the folder has a sample that may
+    be this model's, its results are this model's, too.
+    """
+    if not isinstance(model, Served):
+        return model
+    _check_writable(folder)
+    server = model.server
+    unsampled = replace(model, server=replace(server, sample=()))
+    identity = model_identity_hash(unsampled)
+    samples = _known_samples(folder)
+    for sample in samples.get(identity, []):
+        if is_same_sample(sample, server.sample):
+            return replace(model, server=replace(server, sample=tuple(sample)))
+    samples.setdefault(identity, []).append(list(server.sample))
+    text = json.dumps(samples)
+    _write_whole(folder / SERVER_SAMPLES_FILE, text.encode())
+    return model
+
+
+def _known_samples(folder: Path) -> dict[str, list[list[float]]]:
+    """Return the samples of servers' models that a folder has, by all else of them."""
+    try:
+        return dict(json.loads((folder / SERVER_SAMPLES_FILE).read_bytes()))
+    except (OSError, ValueError, TypeError):  # not there, or not whole: begun anew
+        return {}
 
 
 def result_key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:
@@ -142,6 +175,12 @@ def _write(folder: Path, table: pa.Table) -> Path:
     pq.write_table(table, stream)
     content = stream.getvalue()
     file = folder / f"answers-{_checksum(content)}.parquet"
+    _write_whole(file, content)
+    return file
+
+
+def _write_whole(file: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
     # another process may be writing the same content
     temporary = file.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
@@ -150,8 +189,7 @@ def _write(folder: Path, table: pa.Table) -> Path:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)  # half a file fills a full disk even more
-        raise _unwritable(folder, error) from error
-    return file
+        raise _unwritable(file.parent, error) from error
 
 
 def _unwritable(folder: Path, error: OSError) -> UserError:

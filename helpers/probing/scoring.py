@@ -218,6 +218,8 @@ def named_probes_and_rows(
     rows = tokens.rows_of_continuations(model, prompts, continuations, groups)
     if "correct" in probes:
         _refuse_options_read_alike(model, rows, groups, probes["correct"])
+    else:
+        _refuse_unwritable_continuations(model, rows, groups, continuations)
     return probes, rows
 
 
@@ -235,6 +237,29 @@ def _refuse_options_read_alike(
                 f"{group[0]!r} and reads a right and a wrong one alike: choose a model "
                 "that knows their script."
             )
+
+
+def _refuse_unwritable_continuations(
+    model: LanguageModel,
+    rows: list[Row],
+    groups: list[tuple],
+    continuations: Sequence[str],
+) -> None:
+    """Refuse a continuation of unknown tokens alone, or which they make another's."""
+    unknown = model.tokenizer.unk_token_id
+    texts_of_tokens: dict[tuple[int, ...], str] = {}
+    for row, group, text in zip(rows, groups, continuations, strict=True):
+        if unknown not in row.scored:
+            continue
+        known = [token for token in row.scored if token != unknown]
+        is_readable = any(map(str.isalnum, str(model.tokenizer.decode(known))))
+        if is_readable and texts_of_tokens.setdefault(row.scored, text) == text:
+            continue
+        raise UserError(
+            f"The tokenizer of {model.name} cannot write the continuation {text!r} of "
+            f"item {group[0]!r}, which it reads as unknown tokens: choose a model that "
+            "knows its characters."
+        )
 
 
 def check_lengths(model: LanguageModel, probes: pd.DataFrame, rows: list[Row]) -> None:

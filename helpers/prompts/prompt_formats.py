@@ -3,6 +3,8 @@
 Sentences to complete and statements to judge stay as they are in ``qa`` and ``shots``.
 """
 
+from collections.abc import Iterable
+from pathlib import Path
 from zlib import crc32
 
 import pandas as pd
@@ -26,10 +28,45 @@ def check_prompt_format(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
     return name
 
 
+def model_title(name: str | Path) -> str:
+    """Return what people call a model: no folder, no server and no ending of a file.
+
+    >>> names = ("atlas-s", "org/model", "/a/folder/tiny.gguf", "http://host:8000#a/b")
+    >>> [model_title(name) for name in names]
+    ['atlas-s', 'model', 'tiny', 'b']
+    """
+    text = str(name)
+    if text.startswith(("http://", "https://")):
+        text = text.partition("#")[2]
+    title = text.rstrip("/").rpartition("/")[2]
+    if title in ("", ".", "..", "~"):
+        title = Path(text).expanduser().resolve().name
+    if title.lower().endswith(".gguf"):
+        return title[: -len(".gguf")]
+    return title
+
+
+def model_titles(names: Iterable[str]) -> dict[str, str]:
+    """Return the titles of models by name; of equal ones, all but the first numbered.
+
+    >>> model_titles(["a/m", "b/m", "m2"])
+    {'a/m': 'm', 'b/m': 'm (2)', 'm2': 'm2'}
+    """
+    titles: dict[str, str] = {}
+    for name in names:
+        title = model_title(name)
+        number = 1
+        while title in titles.values():
+            number += 1
+            title = f"{model_title(name)} ({number})"
+        titles[name] = title
+    return titles
+
+
 def model_label(name: str, prompt_format: str) -> str:
-    """Return a model's name in tables: its last part, and its format if not bare."""
-    last = str(name).rstrip("/").rpartition("/")[2]
-    return last if prompt_format == "bare" else f"{last} ({prompt_format})"
+    """Return a model's title in tables, and its format if not bare."""
+    title = model_title(name)
+    return title if prompt_format == "bare" else f"{title} ({prompt_format})"
 
 
 def qa_format_text(question: str, answer: str = "") -> str:

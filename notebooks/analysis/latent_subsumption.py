@@ -13,6 +13,7 @@ from scipy.stats import binomtest
 from helpers import datasets, models, stats
 from helpers.metrics import subsumption
 from helpers.models import LanguageModel
+from helpers.prompts import prompt_formats
 from helpers.studies import latent_knowledge as study
 from notebooks.kit import runs_against_papers
 from notebooks.kit.plots import result_tables
@@ -115,7 +116,7 @@ def facts_known_by_each_model(
 
     The models are this one, those of finished runs, and the bundled ones as siblings.
     """
-    own_name = lm.name.rstrip("/").rpartition("/")[2]
+    own_name = prompt_formats.model_title(lm.name)
     dataset = datasets.source_record(settings["dataset"])["name"]
     known, sizes = runs_against_papers.measure_by_fact_and_model(
         "latent_knowledge", dataset, "right", folder

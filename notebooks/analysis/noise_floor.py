@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import runs
+from helpers.prompts import prompt_formats
 from helpers.studies import STUDIES, model_comparison
 from notebooks.kit import runs_against_papers
 
@@ -35,7 +36,7 @@ def folders_of_repeated_runs(folder: Path) -> dict[str, dict[str, Path]]:
     folders: dict[str, dict[str, Path]] = {}
     for variant in RUN_VARIANTS:
         for run in runs.load(folder / NOISE_FOLDER / variant).itertuples():
-            label = run.model.rstrip("/").rpartition("/")[2]
+            label = prompt_formats.model_title(run.model)
             folders.setdefault(label, {})[variant] = run.folder
     repeated = {}
     for label, by_variant in folders.items():

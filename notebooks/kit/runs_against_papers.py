@@ -148,7 +148,7 @@ def measure_by_fact_and_model(
     sizes = {}
     runs = store.load(folder).query("chapter == @chapter and dataset == @dataset")
     for run in runs.itertuples():
-        name = run.model.rstrip("/").rpartition("/")[2]
+        name = prompt_formats.model_title(run.model)
         columns[name] = facts_of_run(chapter, run.folder)[measure]
         sizes[name] = run.manifest["model"].get("n_parameters") or math.inf
     return pd.DataFrame(columns).rename_axis("item"), sizes

@@ -52,8 +52,8 @@ def test_choices_of_the_harness_are_joined_by_hash(tmp_path):
 
 
 def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
-    # Sums: Rome. By character: Rome -4 / 4 = -1, New York -6 / 8 = -0.75. A tie goes to
-    # the first.
+    # Sums: Rome. By character: Rome -4 / 4 = -1, New York -6 / 8 = -0.75. A tie is no
+    # answer, and agrees with no other.
     runs = [
         write_lm_eval_log(
             tmp_path / p,
@@ -64,10 +64,10 @@ def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
         )
         for p in "xy"
     ]
-    assert options(logs.read_logs(runs).table) == {"a": [0, 0], "b": [0, 0]}
+    assert options(logs.read_logs(runs).table) == {"a": [0, 0], "b": [4, 5]}
     assert options(logs.read_logs(runs, "per_character").table) == {
         "a": [1, 1],
-        "b": [0, 0],
+        "b": [4, 5],
     }
     with pytest.raises(
         UserError,
@@ -269,8 +269,8 @@ def test_labels_that_agree_with_the_target_are_read(tmp_path):
     ]
 
 
-def test_options_that_all_tie_are_no_answer_and_agree_with_no_other(tmp_path):
-    """Of a, no run has an answer; of b, one; c is a tie of two, which the first wins."""
+def test_options_that_tie_are_no_answer_and_agree_with_no_other(tmp_path):
+    """Of a, no run has an answer; of b, one; c is a tie of two, an answer of no run."""
     paths = []
     for k in range(3):
         lines = [
@@ -280,15 +280,15 @@ def test_options_that_all_tie_are_no_answer_and_agree_with_no_other(tmp_path):
         ]
         paths.append(write_lm_eval_log(tmp_path / str(k), lines))
     log = logs.read_logs(paths)
-    assert options(log.table) == {"a": [4, 5, 6], "b": [0, 5, 6], "c": [0, 0, 0]}
+    assert options(log.table) == {"a": [4, 5, 6], "b": [0, 5, 6], "c": [4, 5, 6]}
     assert (
-        log.table["right"].tolist() == [False] * 3 + [True, False, False] + [True] * 3
+        log.table["right"].tolist() == [False] * 3 + [True, False, False] + [False] * 3
     )
     texts = log.table["text"].tolist()
     assert texts[:4] == [*[logs.inspect_ai.NO_OPTION] * 3, "Rome"]
-    said = "documents whose options all have the same score: this is no answer"
-    assert f"{paths[0].name} has 1 {said}" in log.notes[1]
-    assert f"{paths[1].name} has 2 {said}" in log.notes[3]
+    said = "documents with equal scores at the top: this is no answer"
+    for path, n_tied in zip(paths, (2, 3, 3), strict=True):
+        assert any(f"{path.name} has {n_tied} {said}" in note for note in log.notes)
 
 
 def test_older_logs_are_read_by_their_metrics(tmp_path):

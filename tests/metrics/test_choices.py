@@ -68,17 +68,52 @@ SCORES = st.lists(st.floats(-9, 0) | st.sampled_from([-1.5, -1.0]), min_size=2)
 
 
 @given(SCORES, st.integers(0, 9), st.randoms())
-def test_the_best_is_chosen_and_of_equals_the_first_wrong_one(
-    logprobs, correct, random
-):
+def test_the_best_is_chosen_and_of_equals_none(logprobs, correct, random):
     correct %= len(logprobs)
     table = answers([[value] for value in logprobs], correct=correct)
-    best = [n for n, value in enumerate(logprobs) if value == max(logprobs)]
+    least = max(logprobs) - choices.ROUNDING
+    best = [n for n, value in enumerate(logprobs) if value > least]
     rows = list(range(len(table)))
     random.shuffle(rows)
     found = choices.chosen_options(table.iloc[rows])
-    assert found["option"].item() == min(best, key=lambda n: (n == correct, n))
+    option = best[0] if len(best) == 1 else len(table)
+    assert found["option"].item() == option
+    assert found["tied"].item() == (len(best) > 1)
     assert found["right"].item() == (best == [correct])
+
+
+def scored_items(logprobs):
+    """Return the scored options of items under four prompts each."""
+    parts = []
+    for item, values in logprobs.items():
+        for variation, of_options in enumerate(values):
+            part = answers(of_options, item=item, variant=f"v{variation}")
+            part["text"] = part["continuation"]
+            parts.append(part.assign(variation=variation, relation="r", answer=0))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_ties_are_no_answer_and_agree_with_none(caplog):
+    # Means of equal numbers differ by rounding.
+    alike = [[-2.1], [-2.1] * 3, [-2.1] * 7]
+    first = [[-1.0], [-2.0], [-3.0]]
+    table = scored_items({"all": [alike] * 4, "half": [first, alike, first, alike]})
+    chosen = choices.chosen_options(table)
+    assert "6 of 8 prompts have equal scores at the top" in caplog.text
+    assert chosen["tied"].sum() == 6
+    assert set(chosen.loc[chosen["tied"], "text"]) == {choices.NO_OPTION}
+    scores = choices.item_scores(chosen).set_index("item")
+    assert scores.loc["all", ["self_consistency", "accuracy", "error"]].tolist() == [
+        0,
+        0,
+        0,
+    ]
+    assert scores.loc["all", "majority"] == multiplicity.NO_MAJORITY
+    assert scores.loc["all", "randomness"] == 1
+    assert scores["tied"].to_dict() == {"all": 1.0, "half": 0.5}
+    # Two prompts of four agree: one pair of six.
+    assert scores.loc["half", "self_consistency"] == pytest.approx(1 / 6)
+    assert scores.loc["half", "accuracy"] == 0.5
 
 
 def test_choices_spread_to_one_row_an_item_in_their_order():

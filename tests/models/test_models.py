@@ -92,6 +92,37 @@ def test_the_context_is_read_from_the_configuration(tmp_path, family, limit):
     )
 
 
+POSITIONS = {"roberta": "RobertaConfig", "camembert": "CamembertConfig"}
+
+
+@pytest.mark.parametrize("family", POSITIONS)
+def test_positions_may_begin_after_that_of_padding(tmp_path, family):
+    tokenizer = tiny_models.byte_tokenizer("bos")
+    config = getattr(transformers, POSITIONS[family])(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=66,
+        pad_token_id=1,
+        is_decoder=True,
+    )
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    lm = models.load(tmp_path, device="cpu")
+    assert lm.max_length == 64
+    for length in (63, 64, 65):
+        n_letters = length - len(lm.tokenizer("")["input_ids"]) - 1
+        probe = pd.DataFrame({"prompt": ["x" * n_letters], "continuation": "x"})
+        if length <= 64:
+            assert len(score(lm, probe, progress=False)["logprobs"].iloc[0]) == 1
+        else:
+            with pytest.raises(UserError, match=r"65 tokens long .* at most 64"):
+                score(lm, probe, progress=False)
+
+
 def test_bfloat16_files_load_as_float32_on_a_cpu(folder):
     weights(
         folder,
@@ -321,6 +352,26 @@ def test_a_model_that_is_not_there_is_one_sentence(monkeypatch, name, message):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match=message):
         models.load(name)
+
+
+LONG_NAMES = ["a" * 256, "a" * 5000, "./" + "a" * 5000, "org/" + "a" * 5000]
+LONG_NAMES += ["a" * 5000 + ".gguf", "/".join(["d"] * 2100), "a\0b"]
+
+
+@pytest.mark.parametrize("name", LONG_NAMES)
+def test_a_name_that_no_file_has_is_one_short_sentence(name):
+    for ask in (models.load, models.model_slug):
+        with pytest.raises(UserError, match="no file can be called so") as told:
+            ask(name)
+        assert len(str(told.value)) < 300
+
+
+def test_long_names_have_folders_of_their_own():
+    names = ["a" * 250, "./" + "a" * 250, "org/" + "a" * 250, "org/" + "a" * 249]
+    names.append(f"http://localhost:1#{'a' * 5000}")
+    slugs = {models.model_slug(name) for name in names}
+    assert len(slugs) == len(names)
+    assert max(map(len, slugs)) < 250
 
 
 def test_names_of_models_need_no_torch(root):

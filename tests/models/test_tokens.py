@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import normalizers
 from transformers import AutoTokenizer
 
 from helpers import UserError, models, probing
@@ -257,3 +258,50 @@ def test_what_is_told_of_a_first_token_mends_it(tmp_path, caplog):
     )
     assert not tokens.missing_first_token_warning(models.load(tmp_path))
     assert len(caplog.messages) == 1
+
+
+THOUGHTS = [
+    ("<think>\n", "<think>\n\n</think>\n\n"),
+    ("<think>", "<think>\n\n</think>\n\n"),
+    ("<seed:think>\n", "<seed:think>\n\n</seed:think>\n\n"),
+    ("[THINK]", "[THINK]\n\n[/THINK]\n\n"),
+    ("<|START_THINKING|>", "<|START_THINKING|>\n\n<|END_THINKING|>\n\n"),
+    ("<think>\n\n</think>\n\n", "<think>\n\n</think>\n\n"),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("end", "read"), THOUGHTS)
+def test_no_option_is_scored_inside_thoughts(end, read, caplog):
+    tokenizer = tiny_models.chat_tokenizer()
+    template = tiny_models.CHAT_TEMPLATE.replace("[assistant] ", f"[assistant]{end}")
+    tokenizer.chat_template = template
+    lm = tiny_models.tiny_language_model("llama", tokenizer)
+    lm = dataclasses.replace(lm, prompt_format="chat")
+    strings = tokens.strings_read_by_model(lm, ["What is <think>?", "Lyon"])
+    assert strings[0] == f"<s>[user] What is <think>?\n[assistant]{read}"
+    row = one(lm, "Lyon", " France")[0]
+    assert lm.tokenizer.decode(row.ids[: row.start]) == strings[1]
+    n_warnings = int(end != read)
+    assert caplog.text.count("ends inside the model's thoughts") == n_warnings
+
+
+def test_what_the_tokenizer_changes_is_shown_as_read():
+    lm = tiny_models.tiny_language_model("llama")
+    assert tokens.strings_read_by_model(lm, ["Lyon\nÉ"]) == ["<s>Lyon\nÉ"]
+    lm = tiny_models.tiny_language_model("llama", tiny_models.byte_tokenizer("bos"))
+    lm.tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()
+    assert tokens.strings_read_by_model(lm, ["Lyon\nÉ"]) == ["<s>lyon\né"]
+    lm.tokenizer.backend_tokenizer.normalizer = normalizers.NFKC()
+    tokens.forget_token_ids(lm)
+    assert tokens.strings_read_by_model(lm, ["\ufb01n ①"]) == ["<s>fin 1"]
+    pieces_of_t5 = tiny_models.tiny_language_model("t5")
+    read = tokens.strings_read_by_model(pieces_of_t5, ["Lyon in 東京", "Lyon  in"])
+    assert read == ["Lyon in <unk></s>", "Lyon  in</s>"]
+
+
+def test_scores_show_what_was_read():
+    lm = tiny_models.tiny_language_model("llama", tiny_models.byte_tokenizer("bos"))
+    lm.tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()
+    said = probing.generate(lm, ["LYON is in"], progress=False)
+    assert said["read"].tolist() == ["<s>lyon is in"]

@@ -315,7 +315,17 @@ def spoilt(value) -> pd.DataFrame:
 
 UNKNOWN = pd.DataFrame({"item": "a", "variant": "v", "prompt": "x", "option": [0, 1]})
 UNKNOWN = UNKNOWN.assign(continuation=[" 東京", " 北京"], correct=[True, False])
+UNWRITABLE = pd.DataFrame({"item": ["a", "b"], "variant": "v", "option": 0})
+UNWRITABLE = UNWRITABLE.assign(prompt="Lyon is in")
 REFUSED = [
+    *(
+        ("llama pieces", UNWRITABLE.assign(continuation=texts), sentence)
+        for texts, sentence in (
+            ([" France", " 東京"], "cannot write the continuation ' 東京' of item 'b'"),
+            (["\n", " France"], r"cannot write the continuation '\\n' of item 'a'"),
+            ([" 東京 in", " 北京 in"], "cannot write the continuation ' 北京 in'"),
+        )
+    ),
     *(
         ("llama", spoilt(odd), "Row 4 of the probes has the continuation")
         for odd in (None, 7)
@@ -334,6 +344,12 @@ REFUSED = [
     ("llama", ["born", None], "Text 1 is None"),
     ("llama", ["born", "born " * 200], "Text 1 is .* tokens"),
 ]
+
+
+def test_a_text_of_which_one_character_is_unknown_is_scored():
+    lm = tiny_models.tiny_language_model("llama", tiny_models.piece_tokenizer("bos"))
+    asked = UNWRITABLE.assign(continuation=[" France 東", " in 東"])
+    assert score(lm, asked, progress=False)["logprobs"].map(len).min() > 1
 
 
 @pytest.mark.parametrize(("name", "asked", "sentence"), REFUSED)

@@ -255,6 +255,55 @@ def test_other_weights_under_the_same_name_share_no_cache(serve, tmp_path, lm):
     )
 
 
+@pytest.mark.parametrize("shift", [-0.009, 0.004, 0.0095])
+def test_the_cache_holds_though_the_third_decimal_differs(serve, tmp_path, shift):
+    with serve() as stub:
+        exact = stub.chances
+        first = probing.score(
+            models.load(stub.address), several(), tmp_path, progress=False
+        )
+        stub.chances = lambda ids: exact(ids) + shift
+        again = models.load(stub.address)
+        stub.chances = exact
+        asked = len(stub.requests)
+        second = probing.score(again, several(), tmp_path, progress=False)
+        assert len(stub.requests) == asked
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_samples_in_a_cache_that_are_damaged_are_begun_anew(serve, tmp_path):
+    with serve() as stub:
+        served = models.load(stub.address)
+        for text in ("[1]", "{", '{"a": 1}'):
+            (tmp_path / "servers.json").write_text(text)
+            probing.score(served, several(), tmp_path, progress=False)
+        asked = len(stub.requests)
+        probing.score(served, several(), tmp_path, progress=False)
+        assert len(stub.requests) == asked
+
+
+def test_a_key_with_an_accent_is_told_from_one_with_a_blank(serve, monkeypatch):
+    with serve() as stub:
+        monkeypatch.setenv(SERVER_KEY_VARIABLE, "clé")
+        with pytest.raises(
+            UserError, match=r"holds 'é', and keys have letters"
+        ) as told:
+            models.load(stub.address)
+        assert "clé" not in str(told.value)
+        monkeypatch.setenv(SERVER_KEY_VARIABLE, "key ")
+        with pytest.raises(UserError, match="a blank or a line break at its end"):
+            models.load(stub.address)
+
+
+def test_what_is_wrong_with_a_tokenizer_at_hand_is_told(serve, tmp_path, monkeypatch):
+    with serve() as stub:
+        pointer = "version https://git-lfs.github.com/spec/v1\n"
+        (tmp_path / "tokenizer.json").write_text(pointer)
+        monkeypatch.setenv("SERVER_TOKENIZER", str(tmp_path))
+        with pytest.raises(UserError, match=r"tokenizer\.json is a Git LFS pointer"):
+            models.load(stub.address)
+
+
 def test_no_more_requests_are_in_flight_than_allowed(serve, monkeypatch):
     monkeypatch.setenv("SERVER_IN_FLIGHT", "3")
     with serve() as stub:

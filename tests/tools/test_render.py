@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from book.tools import jobs, render
 from book.tools.course import exercises
@@ -145,3 +145,32 @@ def test_another_jupyter_book_is_refused_in_a_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr(render, "version", lambda _: "2.1.7")
     with pytest.raises(UserError, match=r"jupyter-book 1, and here is 2\.1\.7"):
         render.run_jupyter_book("html", tmp_path, tmp_path / "log")
+
+
+def test_no_folder_of_a_model_is_on_a_page(tmp_path, book):
+    folder = tmp_path / "secret place" / "tiny.gguf"
+    other = tmp_path / "else" / "base"
+    for path in (folder, other):
+        path.parent.mkdir()
+        path.write_text("")
+    name = str(folder)
+    run = tmp_path / "runs" / jobs.model_slug(name) / "monitor"
+    html = {"text/html": f"<td>{name}</td><td>{other}, {other}-2</td>"}
+    outputs = [
+        new_output("stream", name="stdout", text=f"{name} runs\n"),
+        new_output("display_data", html),
+    ]
+    executed(run / "notebook.ipynb", source=f'model = "{name}"', outputs=outputs)
+    (run / "findings.json").write_text("[]")
+    manifest = {"model": {"name": name, "base": str(other)}}
+    (run / "run.json").write_text(json.dumps(manifest))
+    (copy,) = render.place_chapters(name, tmp_path / "runs")
+    text = copy.read_text()
+    assert "path/to/tiny.gguf runs" in text
+    assert "path/to/base" in text
+    assert str(folder.parent) not in text
+    assert f"{other}<" not in text
+    (run / "notebook.ipynb").unlink()
+    (stand_in,) = render.place_chapters(name, tmp_path / "runs")
+    assert "This chapter has not run for tiny" in page(stand_in)
+    assert str(folder.parent) not in stand_in.read_text()

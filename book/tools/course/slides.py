@@ -40,6 +40,7 @@ from book.tools.course import exercises, quiz
 from book.tools.course.weeks import OUTLINES_FOLDER, SPEAKER_NOTE_LINE
 from book.tools.jobs import TEMPLATES
 from helpers import UserError, runs
+from helpers.prompts import prompt_formats
 from notebooks.kit import findings
 
 SLIDES_TEMPLATE = Path(__file__).with_name("slides.html.jinja")
@@ -109,7 +110,9 @@ class ExecutedChapter:
         """Return where the chapter's numbers come from, by heading."""
         manifest = runs.load_manifest(self.run)
         versions = [f"{name} {text}" for name, text in manifest["versions"].items()]
-        models_read = {run["model"] for run in manifest.get("read", ())}
+        models_read = {
+            prompt_formats.model_title(run["model"]) for run in manifest.get("read", ())
+        }
         about = {
             "Model": _model_and_revision(manifest.get("model") or {}),
             "Runs read": ", ".join(sorted(models_read)),
@@ -196,7 +199,7 @@ def _model_and_revision(model: Mapping[str, Any]) -> str:
     """Return a model's name with its revision, or else a hash of its weights."""
     parts = []
     if model.get("name"):
-        parts.append(model["name"])
+        parts.append(prompt_formats.model_title(model["name"]))
     if model.get("revision"):
         parts.append(model["revision"])
     elif model.get("weights_sha"):

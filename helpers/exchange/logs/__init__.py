@@ -24,8 +24,8 @@ def read_logs(
     """Read several logs of one task, each with other prompts, as one table of choices.
 
     The first is the default prompt. By `rule` log-likelihoods choose an option
-    (`lm_eval.METRIC_OF_RULE`), in a tie the first; where all tie, none, and this agrees
-    with no other answer. `item` is the document's hash, `right` the log's own mark
+    (`lm_eval.METRIC_OF_RULE`), in a tie none: this is no answer, which is wrong and
+    agrees with no other. `item` is the document's hash, `right` the log's own mark
     where answers are texts (`option` and `answer` are -1 then), by `metric` or the
     first that there is; the notes say what is left out.
     """
@@ -51,7 +51,7 @@ def join_logs(logs: list[Log]) -> Joined:
     for item in shared:
         for variation, log in enumerate(logs):
             row = _numbered_row(log, item, logs[0].rows[item])
-            if row.get("alike"):
+            if row.get("tied"):
                 row["option"] += 1 + variation
             place = {"item": item, "relation": logs[0].task, "variation": variation}
             rows.append(place | row)

@@ -164,8 +164,8 @@ def _likeliest_option(line: Record, rule: str) -> Record:
     confirmed = _check_metrics(line, scores, answer)
     chosen_by = scores[METRIC_OF_RULE[rule]]
     is_best = chosen_by == chosen_by.max()
-    alike = bool(is_best.all())
-    option = len(options) if alike else int(np.argmax(chosen_by))
+    tied = bool(is_best.sum() > 1)
+    option = len(options) if tied else int(np.argmax(chosen_by))
     return {
         "prompt": prompt,
         "options": options,
@@ -173,8 +173,7 @@ def _likeliest_option(line: Record, rule: str) -> Record:
         "answer": answer,
         "text": [*options, NO_OPTION][option],
         "right": option == answer,
-        "tied": is_best.sum() > 1 and not alike,
-        "alike": alike,
+        "tied": tied,
         "unconfirmed": not confirmed,
     }
 

@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from helpers import UserError
+from helpers.metrics.choices import NO_OPTION
 
-NO_OPTION = "(no option)"
 NOTE_TEXTS = {  # on how many answers of a log
     "later": "answers of later epochs: the first epoch counts",
     "failed": "samples without a score",
     "twice": "documents once more: the first counts",
-    "tied": "documents with equal scores at the top: the first option counts",
-    "alike": "documents whose options all have the same score: this is no answer, "
-    "which counts as wrong and agrees with no other",
+    "tied": "documents with equal scores at the top: this is no answer, which counts "
+    "as wrong and agrees with no other",
     "unconfirmed": "documents without an acc that confirms their target",
     "none": "answers that name no option; they count as wrong",
 }
@@ -108,11 +107,10 @@ def log_of_answers(
             counts["twice"] += 1
         else:
             rows[document] = {"repeats": []} | row
-            alike = row.get("alike", False)
-            counts["tied"] += row.get("tied", False)
-            counts["alike"] += alike
+            tied = row.get("tied", False)
+            counts["tied"] += tied
             counts["unconfirmed"] += row.get("unconfirmed", False)
-            counts["none"] += row["text"] == NO_OPTION and not alike
+            counts["none"] += row["text"] == NO_OPTION and not tied
     notes = _notes_on_metrics(origin.path.name, rows)
     for key, text in NOTE_TEXTS.items():
         if counts[key]:

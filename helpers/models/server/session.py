@@ -191,7 +191,13 @@ def _failure(state: tenacity.RetryCallState) -> BaseException | None:
 def open_session(address: ServerAddress, bounds: ServerLimits) -> Iterator[Session]:
     """Open a connection to a server."""
     key = os.environ.get(SERVER_KEY_VARIABLE)
-    if key and not (key.isascii() and key.isprintable() and key == key.strip()):
+    if key and not key.isascii():
+        odd = next(letter for letter in key if not letter.isascii())
+        raise UserError(
+            f"{SERVER_KEY_VARIABLE} holds {odd!r}, and keys have letters from A to Z, "
+            "digits and signs alone: set it to the key as the server's owner gave it."
+        )
+    if key and not (key.isprintable() and key == key.strip()):
         raise UserError(
             f"{SERVER_KEY_VARIABLE} holds a blank or a line break at its end: set it "
             "to the key alone."

@@ -16,6 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
+from helpers.prompts import prompt_formats
+
 PALETTE = (
     "#0173b2",
     "#de8f05",
@@ -117,7 +119,7 @@ def _has_own_colour(name: str) -> bool:
 
 
 def _short_name(name: str) -> str:
-    return name.rstrip("/").rpartition("/")[2].casefold()
+    return prompt_formats.model_title(name).casefold()
 
 
 def empty_panel(ax: Axes | None, reason: str) -> Axes:
