@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers import UserError, reraise_as_user_error
+from helpers import UserError
 from helpers.io import files
-from helpers.models import weight_checks
+from helpers.models import file_faults, weight_checks
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -41,7 +41,7 @@ def merge_adapter(model: PreTrainedModel, folder: Path, name: str) -> PreTrained
     from peft import PeftModel
 
     unfit = f"The adapter {name} does not fit its base model {model.name_or_path}"
-    with reraise_as_user_error(
+    with file_faults.reraise_true_cause(
         unfit, "give the base that it was trained on as base_model_name_or_path"
     ):
         adapted = PeftModel.from_pretrained(model, str(folder))

@@ -20,6 +20,7 @@ from helpers import (
     reraise_failed_write,
 )
 from helpers.io import files, user_cache
+from helpers.models import file_faults
 
 # What is said of the file, and the sizes of what was read from it.
 GGUF_RECORD_FILE = "gguf.json"
@@ -98,16 +99,16 @@ def _convert(file: Path, name: str, folder: Path) -> str:
     # In a folder of its own, nothing that lies beside the file is read.
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / settings["gguf_file"]).symlink_to(file.resolve())
-        with reraise_as_user_error(
+        with file_faults.reraise_true_cause(
             f"The architecture of {name} cannot be read from its GGUF file",
             UNQUANTISED_REMEDY,
         ):
             config = AutoConfig.from_pretrained(place, **settings)
-        with reraise_as_user_error(
+        with file_faults.reraise_true_cause(
             f"{name} holds no tokenizer that transformers can read", UNQUANTISED_REMEDY
         ):
             tokenizer = AutoTokenizer.from_pretrained(place, **settings)
-        with reraise_as_user_error(
+        with file_faults.reraise_true_cause(
             f"The weights of {name} cannot be dequantised",
             f"{FETCH_ANEW_REMEDY}, or {UNQUANTISED_REMEDY}",
         ):
@@ -159,7 +160,8 @@ def _quantization_and_size(file: Path, name: str) -> tuple[str, int]:
             f"{name} is in llama.cpp's format (GGUF), which the package gguf reads: "
             "`pip install gguf`, then run again."
         ) from error
-    with reraise_as_user_error(f"{file} is not a whole GGUF file", "fetch it anew"):
+    broken = f"{file} is not a whole GGUF file"
+    with file_faults.reraise_true_cause(broken, "fetch it anew"):
         reader = gguf.GGUFReader(file)
         settings = {
             key: field.contents()

@@ -91,7 +91,7 @@ def strings_read_by_model(model: LanguageModel, prompts: Texts) -> list[str]:
     if not _keeps_texts(model):
         ids_of_prompts = zip(distinct, prompt_ids(model, distinct), strict=True)
         for prompt, ids in ids_of_prompts:
-            text = model.tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+            text = model.tokenizer.decode(list(ids), clean_up_tokenization_spaces=False)
             if _is_changed(strings[prompt], str(text)):
                 strings[prompt] = str(text)
     return [strings[prompt] for prompt in prompts]
