@@ -68,6 +68,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "logs of another model, compared with the first on the same "
         "documents; again for a third model",
     },
+    "logs --folder": {
+        "type": Path,
+        "help": "where to write the table as CSV, Markdown and LaTeX; none by default",
+    },
     "--margin": {
         "default": "",
         "help": "within which a difference is as good as none, such as 0.02",

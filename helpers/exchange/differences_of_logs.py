@@ -443,7 +443,14 @@ def _cluster_labels(pairs: Pairs, cluster: str, notes: list[str]) -> np.ndarray 
             f"{names}."
         )
     for name in [cluster] if cluster else CLUSTER_FIELDS:
-        if name not in fields or fields[name].isna().any():
+        if name not in fields:
+            continue
+        n_without = int(fields[name].isna().sum())
+        if n_without:
+            notes.append(
+                f"{pairs.first.name}: {n_without} of {len(fields)} documents have no "
+                f"{name}, so it names no clusters."
+            )
             continue
         labels = fields[name].astype(str)
         n_clusters = labels.nunique()

@@ -174,6 +174,14 @@ def test_clusters_that_a_log_names_widen_the_interval(tmp_path):
         "capitals: 60 documents in 10 clusters by subject; with fewer than 40, the "
         "interval may be too narrow, above all where they differ in size."
     ]
+    partly = {"passage": [*range(30), *[None] * 30]} | about
+    marked = [
+        write_marks(tmp_path / f"{k}", first, str(k), about=partly) for k in (1, 2)
+    ]
+    notes = differences_of_logs(marked[:1], [marked[1:]]).notes
+    assert notes[0] == (
+        "capitals: 30 of 60 documents have no passage, so it names no clusters."
+    )
     paths = [first_path], [[second_path]]
     alone = differences_of_logs(*paths, cluster="none")
     assert alone.table.iloc[0]["high"] < row["high"]
@@ -247,6 +255,16 @@ def test_a_chat_template_is_told_from_what_it_holds(prompt):
     assert as_list == "Be kind. Question: d? Answer:"
     shot = prompt.replace(PLAIN, f"Question: e?\nAnswer: Rome\n\n{PLAIN}")
     assert chat_templates.text_without_template(shot) != "Question: d? Answer:"
+
+
+def test_messages_of_chat_models_are_read_without_the_systems():
+    turns = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": PLAIN},
+    ]
+    for prompt in (json.dumps(turns), json.dumps([json.dumps(turns)])):
+        text = chat_templates.text_without_template(prompt)
+        assert text == "Question: d? Answer:"
 
 
 def test_other_prompts_are_refused_but_for_a_chat_template(tmp_path):

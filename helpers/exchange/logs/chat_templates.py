@@ -1,6 +1,6 @@
 """What a prompt asks, whichever chat template it was put into."""
 
-import contextlib
+import json
 import re
 
 from helpers import UserError
@@ -47,8 +47,23 @@ def text_without_template(prompt: str) -> str:
 
 
 def _plain_prompt(prompt: str) -> str:
-    """Return a prompt as text, where it was logged as a list of messages."""
-    if prompt.startswith("["):
-        with contextlib.suppress(UserError):
-            return "\n".join(map(str, files.parse_json(prompt, "a prompt")))
-    return prompt
+    """Return a prompt as text, where it was logged as a list of messages or texts."""
+    if not prompt.startswith("["):
+        return prompt
+    try:
+        messages = files.parse_json(prompt, "a prompt")
+    except UserError:  # a mark such as [INST]
+        return prompt
+    texts = []
+    for message in messages:
+        content = message
+        if isinstance(message, dict):
+            content = message.get("content", "")
+            if message.get("role") in SYSTEM_NAMES:
+                continue
+        text = content if isinstance(content, str) else json.dumps(content)
+        # A message that looks like a list is a text of its own, one level down.
+        if isinstance(message, str) and text.startswith("[{"):
+            text = _plain_prompt(text)
+        texts.append(text)
+    return "\n".join(texts)

@@ -182,7 +182,7 @@ def _scored_options(line: Record) -> tuple[str, list[str], list[float]]:
     """Return the prompt of a document, its options, and the sum of each."""
     requests = []
     for prompt, option in _requests(line):
-        requests.append((str(prompt or ""), str(option).strip()))
+        requests.append((_prompt_text(prompt), str(option).strip()))
     # Beside prompts that say something, an empty one is lm-eval's own baseline.
     has_prompt = any(prompt.strip() for prompt, _ in requests)
     options = []
@@ -208,6 +208,13 @@ def _scored_options(line: Record) -> tuple[str, list[str], list[float]]:
         options = options[:half]
         sums = sums[:half]
     return json.dumps(options, ensure_ascii=False), options, sums
+
+
+def _prompt_text(prompt: Any) -> str:
+    """Return a prompt as text; chat models are logged with a list of messages."""
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    return json.dumps(prompt, ensure_ascii=False)
 
 
 def _scores_by_metric(
@@ -319,7 +326,7 @@ def _generated_answer(line: Record, metric: str) -> Record:
     text = as_list(line["filtered_resps"])[0]
     others = _other_answers(line, text)
     row = {
-        "prompt": str(_requests(line)[0][0]),
+        "prompt": _prompt_text(_requests(line)[0][0]),
         "options": [],
         "target": str(line["target"]),
         "text": text,
