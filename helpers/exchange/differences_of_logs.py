@@ -13,6 +13,7 @@ from helpers import UserError, printable_line
 from helpers.exchange import logs, multiplicity_of_logs, planning
 from helpers.exchange.logs.chat_templates import text_without_template
 from helpers.exchange.logs.log import Log
+from helpers.io import files
 from helpers.stats import clusters as clustered
 from helpers.stats import holm_adjusted_p_values
 
@@ -121,12 +122,28 @@ def differences_of_logs(
         raise UserError(f"margin is {margin:g}: give a difference above 0.")
     if prompts not in ("same", "any"):
         raise UserError(f"prompts is same or any, not {prompts!r}.")
-    sides = [_tasks_of_side(paths, "first", rule, metric)]
-    for number, others in enumerate(beside, 1):
-        sides.append(_tasks_of_side(others, f"beside {number}", rule, metric))
-    sides = _with_different_names(sides)
-    _check_sides(sides)
     notes: list[str] = []
+    with files.reraise_as_malformed_file("One of the logs"):
+        sides = [_tasks_of_side(paths, "first", rule, metric)]
+        for number, others in enumerate(beside, 1):
+            sides.append(_tasks_of_side(others, f"beside {number}", rule, metric))
+        sides = _with_different_names(sides)
+        _check_sides(sides)
+        rows = _rows_of_sides(sides, cluster, prompts, notes)
+    table = pd.DataFrame(rows)
+    by_measure = table.groupby("measure", sort=False)["p"]
+    holm = by_measure.transform(holm_adjusted_p_values)
+    table.insert(table.columns.get_loc("p") + 1, "holm", holm)
+    if margin:
+        is_within = (table["low"] > -margin) & (table["high"] < margin)
+        table["equivalent"] = np.where(is_within, "yes", "no")
+    return ComparedLogs(table, list(dict.fromkeys(notes)))
+
+
+def _rows_of_sides(
+    sides: list[list[Task]], cluster: str, prompts: str, notes: list[str]
+) -> list[dict[str, Any]]:
+    """Return the differences of the first model from each other one, and add notes."""
     for side in sides:
         for task in side:
             notes.extend(f"{task.model}: {note}" for note in task.notes)
@@ -136,14 +153,7 @@ def differences_of_logs(
             pairs = _paired_documents(first, second, notes)
             _compare_prompts(pairs, prompts, notes)
             rows.extend(_rows_of_pairs(pairs, cluster, notes))
-    table = pd.DataFrame(rows)
-    by_measure = table.groupby("measure", sort=False)["p"]
-    holm = by_measure.transform(holm_adjusted_p_values)
-    table.insert(table.columns.get_loc("p") + 1, "holm", holm)
-    if margin:
-        is_within = (table["low"] > -margin) & (table["high"] < margin)
-        table["equivalent"] = np.where(is_within, "yes", "no")
-    return ComparedLogs(table, list(dict.fromkeys(notes)))
+    return rows
 
 
 def _tasks_of_side(
