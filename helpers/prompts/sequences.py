@@ -152,9 +152,7 @@ def _sequences(
         n_first = len(rows) // 2
         starts = [0, *range(n_first, len(rows) - every + 1, every)]
         ends = [n_first, *(start + every for start in starts[1:])]
-        blocks = [
-            rows.iloc[start:end] for start, end in zip(starts, ends, strict=True)
-        ]
+        blocks = [rows.iloc[start:end] for start, end in zip(starts, ends, strict=True)]
         for number, first in enumerate(range(0, len(facts), len(blocks))):
             asked = list(facts.iloc[first : first + len(blocks)].itertuples())
             yield _Sequence(f"{relation} {number}", asked, blocks[: len(asked)])

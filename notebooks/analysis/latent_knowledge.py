@@ -13,7 +13,13 @@ from helpers.models import LanguageModel
 from helpers.prompts import lists
 from helpers.studies import latent_knowledge as study
 from helpers.studies import settings_for_function
-from notebooks.analysis import latent_subsumption
+from notebooks.analysis import (
+    latent_models,
+    latent_places,
+    latent_sequences,
+    latent_subsumption,
+)
+from notebooks.analysis.latent_records import Records
 from notebooks.kit import published, runs_against_papers
 from notebooks.kit.group_difference import group_mean_difference
 from notebooks.kit.plots import result_tables, shared_figures
@@ -476,3 +482,57 @@ def tables_for_appendix(
 def answers_of_all_parts(**answers: pd.DataFrame) -> pd.DataFrame:
     """Stack all answers of a run, each with the part of the chapter that asked."""
     return pd.concat([rows.assign(part=part) for part, rows in answers.items()])
+
+
+def ends_of_sequences(probes: pd.DataFrame, versions: Sequence[int] = (0, 1)) -> list:
+    """Return versions of a sequence from its first tested fact on."""
+    first = probes[probes["slot"] == 0].iloc[0]
+    start = len(first["prompt"]) - len(first["subject"])
+    ends = []
+    for version in versions:
+        longest = probes[probes["option"] == version].iloc[-1]
+        ends.append(f"… {(longest['prompt'] + longest['continuation'])[start:]}")
+    return ends
+
+
+def comparisons_of_records(
+    records: Records, changes: pd.DataFrame, **draws: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield what is compared of the models that were asked once."""
+    facts = records.facts
+    in_sequences = facts[facts["part"] == "sequences"]
+    yield from latent_sequences.comparisons_of_sequences(in_sequences, **draws)
+    yield from latent_places.comparisons_of_places(changes, **draws)
+
+
+def tables_of_records(
+    records: Records,
+    changes: pd.DataFrame,
+    frames: Mapping[str, pd.DataFrame],
+    labels: pd.Series,
+    **draws: int,
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of models that were asked once, and of relations by model."""
+    facts = records.facts
+    in_sequences = facts[facts["part"] == "sequences"]
+    alone = in_sequences[in_sequences["way"] == latent_sequences.SPACES]
+    by_examples = facts[facts["part"] == "examples"]
+    by_model = frames["by_model"]
+    titles = {
+        "facts": "facts",
+        "choices": "choices",
+        "passes": "passes of a plain loop",
+        "plain": "tokens of a plain loop",
+        "shared": "tokens, beginnings once",
+    }
+    tokens = records.tokens.set_index(["model", "way"])[list(titles)]
+    return {
+        "sequences": latent_sequences.agreement_with_lists(in_sequences, **draws),
+        "sequence_tokens": tokens.rename(columns=titles),
+        "sequence_slots": latent_sequences.slots_of_relations(frames["pool"]),
+        "replaced": latent_places.table_of_changes(changes, **draws),
+        "needed": latent_models.examples_needed(by_examples, **draws),
+        "sure": latent_models.table_of_accuracy_at_confidence(alone),
+        "relations_correlated": latent_models.correlations_between_models(by_model),
+        "best_and_worst": latent_models.best_and_worst_relations(by_model, labels),
+    }

@@ -8,6 +8,7 @@ from book.tools import chapters, parameters
 from helpers import models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.prompts import lists
+from notebooks.analysis import latent_records
 from tests.chapters import finished_runs, forward_pass
 
 CLOSE = [
@@ -37,6 +38,8 @@ def test_the_run_is_whole(folder, found):
         "truth",
     }
     tables |= {"subsumption", "leader_board", "paper_table1", "paper_table10"}
+    tables |= {"sequences", "sequence_tokens", "sequence_slots", "replaced", "needed"}
+    tables |= {"sure", "relations_correlated", "best_and_worst"}
     finished_runs.check_finished_run(folder, SMALL, tables)
     assert found["above_commonest"].n == 12
     assert found["one_is_enough"].n == 9  # three of each relation
@@ -69,6 +72,26 @@ def test_findings_say_what_the_answers_hold(folder, answers, found, compared):
     assert told == pytest.approx(expected, nan_ok=True)
     further = {"accuracy: list, less MMP", "accuracy: no example, less 12 with space"}
     assert further <= set(compared.index)
+
+
+def test_what_replaced_pairs_do_is_what_the_kept_answers_hold(found, compared):
+    """Each list's mean change at the true pairs after the first replaced one, by hand."""
+    places = latent_records.load_records().places
+    places = places.query("model == 'atlas-s' and arrangement == 'scattered'")
+    keys = ["relation", "draw", "place"]
+    wide = places.pivot_table("p", keys, "kind", observed=True)
+    status = places[places["kind"] == "wrong"].set_index(keys)["status"]
+    wide = wide[status.reindex(wide.index).isin(["next", "later"])]
+    means = wide.groupby(["relation", "draw"]).mean()
+    finding = found["odd_names_cost_more"]
+    cost = (means["unread"] - means["invented"]).mean()
+    assert finding.estimate == pytest.approx(cost, abs=1e-6)
+    assert finding.n == len(means)
+    wrong = 100 * (means["wrong"] - means["intact"]).mean()
+    assert f"change it by {wrong:.1f}" in finding.sentence
+    label = "atlas-s, scattered: wrong objects, less invented names"
+    contrast = (means["wrong"] - means["invented"]).mean()
+    assert compared.loc[label, "estimate"] == pytest.approx(contrast, abs=1e-6)
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):

@@ -62,9 +62,7 @@ def test_strings_of_two_facts_by_hand(monkeypatch):
     assert probes["correct"].tolist() == [False, True, True, False]
     assert probes["slot"].tolist() == [0, 0, 1, 1]
     assert probes["examples"].tolist() == [2, 2, 4, 4]
-    control = sequences.eic_lke_probes(
-        TWO, CITIES, orders, every=2, truths_before=True
-    )
+    control = sequences.eic_lke_probes(TWO, CITIES, orders, every=2, truths_before=True)
     assert set(control["prompt"]) == {
         "Lyon France, Turin Italy, Bern",
         "Lyon France, Turin Italy, Bern Switzerland, Oslo Norway, Lima Peru, Nice",
@@ -74,7 +72,8 @@ def test_strings_of_two_facts_by_hand(monkeypatch):
 def test_facts_stand_after_the_fiftieth_example_and_every_fifth_from_there():
     probes = sequences.eic_lke_probes(TESTS, POOL, OPTIONS, separator="space")
     n_pairs = probes["prompt"].str.count(r"s\d+ o\d+ ")
-    assert (n_pairs == 50 + 6 * probes["slot"]).all()  # five examples and the fact before
+    # Between two tested facts stand five examples.
+    assert (n_pairs == 50 + 6 * probes["slot"]).all()
     assert probes.groupby("sequence")["item"].nunique().tolist() == [11, 11, 3]
     assert probes["slot"].max() == 10
     assert probes["correct"].sum() == len(TESTS)
@@ -103,7 +102,7 @@ def test_the_order_of_choices_is_each_facts_own():
     probes = sequences.eic_lke_probes(TESTS, POOL, OPTIONS)
     truths = probes[probes["correct"] & (probes["sequence"] == "r 0")]
     assert len(truths) == 11
-    assert truths["option"].nunique() > 1
+    assert len(set(truths["option"])) > 1
     again = sequences.eic_lke_probes(TESTS, POOL, OPTIONS)
     pd.testing.assert_frame_equal(probes, again)
     other = sequences.eic_lke_probes(TESTS, POOL, OPTIONS, seed=1)
