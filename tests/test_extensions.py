@@ -97,7 +97,11 @@ def test_cells_rest_on_findings_of_their_chapter(path):
     ("place", "link", "name"),
     [
         ("chapters/monitor#fig-a", "chapters/monitor.html#fig-a", "figure in MONITOR"),
-        ("chapters/atlas_appendix#T_a", "chapters/atlas_appendix.html", "table in atlas"),
+        (
+            "chapters/atlas_appendix#T_a",
+            "chapters/atlas_appendix.html",
+            "table in atlas",
+        ),
         ("data#data-fktc", "data.html#data-fktc", "data"),
     ],
 )
