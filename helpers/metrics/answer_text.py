@@ -122,7 +122,7 @@ def without_unseen_characters(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = _UNSEEN_BLANK.sub(" ", _UNSEEN.sub("", text))
-    return "".join(character for character in text if _is_seen(character))
+    return "".join(filter(_is_seen, text))
 
 
 def answer_readings(text: str, gold: str = "") -> Iterator[str]:
@@ -212,8 +212,10 @@ def first_line(text: str) -> str:
     """Return the first line that says something; "Answer:" and fences say nothing."""
     lines = [line for line in text.splitlines() if line.strip()]
     for line in lines:
+        if _FENCE.fullmatch(line):
+            continue
         words = without_words_before(line)
-        if not _FENCE.fullmatch(line) and any(map(str.isalnum, words)):
+        if any(character.isalnum() for character in words):
             return line
     return lines[0] if lines else ""
 
@@ -250,7 +252,9 @@ def plain_text(text: str) -> str:
     text = _EMPHASIS.sub("", text)
     text = _without_pictures(without_unseen_characters(text))
     before = _BEFORE_LINE.match(text)
-    return text[before.end() :] if before else text
+    if before:
+        text = text[before.end() :]
+    return text
 
 
 def _is_blank(line: str) -> bool:

@@ -77,24 +77,27 @@ def same_answer(text: str, answers: Iterable[str]) -> bool:
     (True, False)
     """
     readings = set(answer_readings(text))
-    spellings = {canonical_answer(words) for words in readings}
+    spellings = set(map(canonical_answer, readings))
     for answer in answers:
         wanted = canonical_answer(answer)
-        if wanted and wanted in spellings:
+        if not wanted:
+            continue
+        if wanted in spellings:
             return True
-        if wanted and ends_within(answer):
+        if ends_within(answer):
             others = set(answer_readings(text, answer)) - readings
-            if any(canonical_answer(words) == wanted for words in others):
+            if wanted in map(canonical_answer, others):
                 return True
     return False
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Say whether a true answer or alias is in the response, even in "not France"."""
-    responses = [canonical_answer(version) for version in answer_versions(text)]
+    versions = answer_versions(text)
+    words = "  ".join(map(canonical_answer, versions))
     for answer in answers:
         wanted = canonical_answer(answer)
-        if wanted and any(f" {wanted} " in f" {words} " for words in responses):
+        if wanted and f" {wanted} " in f" {words} ":
             return True
     return False
 

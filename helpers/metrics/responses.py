@@ -169,12 +169,14 @@ def _spelt_as_titles(response: str, phrases: list[str]) -> bool:
         if at < 0:
             return False
         start = text[:at].count(" ")
-        places = range(start, start + phrase.count(" ") + 1)
-        long_words = [place for place in places if len(words[place]) >= 4]
-        later_words = [place for place in places if place and len(words[place]) > 1]
-        if not all(has_capital[place] for place in long_words):
-            return False
-        if not any(has_capital[place] for place in later_words):
+        n_capitals = 0
+        for place in range(start, start + phrase.count(" ") + 1):
+            if len(words[place]) >= 4 and not has_capital[place]:
+                return False
+            # The first word has a capital anyway, and so has "I".
+            if place and len(words[place]) > 1:
+                n_capitals += has_capital[place]
+        if n_capitals == 0:
             return False
     return True
 

@@ -92,9 +92,9 @@ def mark_texts(special_tokens: Iterable[str]) -> frozenset[str]:
     """
     special_tokens = frozenset(special_tokens)
     marks = set()
-    for token in special_tokens:
-        if any(mark.startswith(token) for mark in _MARK_TEXTS):
-            marks.add(token)
+    for mark in _MARK_TEXTS:
+        # "<|channel>" is a token of the mark "<|channel>thought".
+        marks.update(token for token in special_tokens if mark.startswith(token))
     if "<|channel|>" in special_tokens:  # elsewhere <|end|> is the end of a turn
         marks |= special_tokens.intersection(_CHANNEL_TOKENS)
     return frozenset(marks)
@@ -126,7 +126,9 @@ def answer_span(text: str) -> Span:
     if before:
         span = Span(before.end(), span.stop)
     end = _END_TOKEN.search(text, *span)
-    return Span(span.start, end.start()) if end else span
+    if end:
+        span = Span(span.start, end.start())
+    return span
 
 
 def _span_of_final_channel(text: str) -> Span:
@@ -139,10 +141,12 @@ def _span_of_final_channel(text: str) -> Span:
     for head in heads:
         if head[1] == "final":
             end = _END_OF_CHANNEL.search(text, head.end())
-            return Span(head.end(), end.start() if end else len(text))
+            stop = end.start() if end else len(text)
+            return Span(head.end(), stop)
     if heads or "<|channel|>" in text:
-        first = text.find("<|")
-        return Span(0, 0 if first_head else first)
+        if first_head:
+            return Span(0, 0)
+        return Span(0, text.find("<|"))
     final_names = _FINAL_NAMES.search(text)
     if final_names:
         return Span(final_names.end(), len(text))

@@ -342,7 +342,10 @@ def decode_new_tokens(
         before = _whole_characters(model, ending)
         head = _text(model, before)
         whole = _text(model, (*before, *ids))
-        new = whole[len(head) :] if whole.startswith(head) else _text(model, ids)
+        if whole.startswith(head):
+            new = whole[len(head) :]
+        else:
+            new = _text(model, ids)
         known[key] = thoughts.beginning_at_end(_text(model, ending)) + new
     return known[key]
 
@@ -377,10 +380,9 @@ def _tokens_of_marks(model: LanguageModel) -> frozenset[int]:
     """Return the special tokens that tell thoughts and answers apart."""
     if model.known.marks is None:
         added = model.tokenizer.added_tokens_decoder
-        texts = {token: added[token].content for token in added if added[token].special}
-        marks = thoughts.mark_texts(texts.values())
-        ids = (token for token, text in texts.items() if text in marks)
-        model.known.marks = frozenset(ids)
+        ids = {token.content: i for i, token in added.items() if token.special}
+        marks = thoughts.mark_texts(ids)
+        model.known.marks = frozenset(ids[mark] for mark in marks)
     return model.known.marks
 
 
