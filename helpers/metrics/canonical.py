@@ -125,4 +125,4 @@ def _one_date(match: re.Match) -> str:
         return f"{year}-{month:02d}-{int(day):02d}"
     if year:
         return f"{_MONTHS[month - 1]}{year}"
-    return f"{int(day)}{_MONTHS[month - 1]}"
+    return f"{int(parts['day'])}{_MONTHS[month - 1]}"

@@ -91,7 +91,7 @@ def mark_texts(special_tokens: Iterable[str]) -> frozenset[str]:
     ['<|channel>', '[THINK]']
     """
     special_tokens = frozenset(special_tokens)
-    marks = set()
+    marks: set[str] = set()
     for mark in _MARK_TEXTS:
         # "<|channel>" is a token of the mark "<|channel>thought".
         marks.update(token for token in special_tokens if mark.startswith(token))
