@@ -5,11 +5,12 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from helpers import UserError, check_columns
 from helpers.datasets import atlas_facts, fktc
+from helpers.datasets.cells import cell_text, cell_texts, is_missing, list_in_cell
+from helpers.metrics.canonical import comparison_key
 
 TEXT_COLUMNS = ["relation", "subject", "object"]
 
@@ -26,11 +27,13 @@ def write_dataset(
     ----------
     facts : DataFrame
         ``subject, object``; ``relation``, unless `questions` has only one;
-        ``distractors``, a list of wrong objects (or a text, parted by "|"), by default
-        five drawn from the other objects of the relation that are not true of the same
-        subject; ``exposure``, if you know it: how often a corpus contains the fact
+        ``distractors``, a list of wrong objects (or a text that spells one, or is
+        parted by "|"), by default five drawn from the other objects of the relation
+        that are not true of the same subject; ``exposure``, if you know it: how often a
+        corpus contains the fact
         (:func:`helpers.exchange.cooccurrence.cooccurrence_counts`), missing where
-        unknown.
+        unknown. Columns may have any type: what text a cell is,
+        :mod:`helpers.datasets.cells` says.
     questions : mapping
         Relation to its question templates, each with one [X] for the subject; the first
         is the base question. A relation's name is free of ``-``, ``.`` and slashes.
@@ -64,11 +67,12 @@ def write_dataset(
     >>> facts["distractors"].tolist()
     [['Goethe'], ['Shakespeare']]
     """
-    facts = _checked_facts(facts, questions, seed)
+    templates = _templates_by_relation(questions)
+    facts = _checked_facts(facts, templates, seed)
     folder = Path(folder).expanduser()
     texts = {}
     for relation, rows in facts.groupby("relation", sort=False):
-        texts[f"{relation}.json"] = _relation_text(rows, questions[relation])
+        texts[f"{relation}.json"] = _relation_text(rows, templates[relation])
     _write_texts(texts, folder)
     fktc.read_fktc(folder)  # refuses malformed questions
     return folder
@@ -83,18 +87,19 @@ def _relation_text(facts: pd.DataFrame, questions: Sequence[str]) -> str:
             "object": row.object,
             "taxonomy": list(row.distractors),
         }
-        if "exposure" in facts and pd.notna(row.exposure):
-            line["exposure"] = _whole_number(row.exposure)
-        fktc.parse_fact(line | {"where": f"Row {row.Index}"})
+        where = f"Row {row.Index}"
+        if "exposure" in facts and not is_missing(row.exposure):
+            line["exposure"] = _whole_number(row.exposure, where)
+        fktc.parse_fact(line | {"where": where})
         lines.append(line)
     texts = [json.dumps(line, ensure_ascii=False) for line in lines]
     return "\n".join(texts) + "\n"
 
 
-def _whole_number(exposure: object) -> object:
+def _whole_number(exposure: object, where: str) -> object:
     """Return an exposure as a whole number if it is one, and else as it is."""
-    count = pd.to_numeric(exposure, errors="coerce")
-    return int(count) if count % 1 == 0 else exposure
+    text = cell_text(exposure, where)
+    return int(text) if re.fullmatch(r"[0-9]{1,30}", text) else exposure
 
 
 def _write_texts(texts: Mapping[str, str], folder: Path) -> None:
@@ -115,69 +120,108 @@ def _write_texts(texts: Mapping[str, str], folder: Path) -> None:
         ) from None
 
 
-def _checked_facts(
-    facts: pd.DataFrame, questions: Mapping[str, Sequence[str]], seed: int
-) -> pd.DataFrame:
-    """Return facts as texts, all of them with a relation and distractors."""
+def _templates_by_relation(
+    questions: Mapping[str, Sequence[str]],
+) -> dict[str, list[str]]:
+    """Return the question templates of each relation as texts."""
     if not isinstance(questions, Mapping):
         raise UserError(
             '`questions` names each relation\'s: give {"author": ["Who wrote [X]?"]}.'
         )
+    templates: dict[str, list[str]] = {}
+    for relation, value in questions.items():
+        where = f"The questions of {relation}"
+        texts = list_in_cell(value)
+        if texts is None:
+            texts = [value]
+        name = cell_text(relation, where)
+        templates.setdefault(name, [])
+        templates[name] += [cell_text(text, where) for text in texts]
+    return templates
+
+
+def _checked_facts(
+    facts: pd.DataFrame, templates: Mapping[str, Sequence[str]], seed: int
+) -> pd.DataFrame:
+    """Return facts as texts, all of them with a relation and distractors."""
+    facts = _plain_table(facts)
     if "aliases" in facts:
         raise UserError(
             "Facts have no aliases: give the one object that counts, without them."
         )
-    if "relation" not in facts and len(questions) == 1:
-        facts = facts.assign(relation=next(iter(questions)))
+    if "relation" not in facts and len(templates) == 1:
+        facts = facts.assign(relation=next(iter(templates)))
     check_columns(facts, TEXT_COLUMNS, "facts")
-    _check_cells(facts)
-    facts = facts.copy()
     for column in TEXT_COLUMNS:
-        facts[column] = facts[column].map(_text)
+        facts[column] = _texts_of_column(facts[column])
+    if not len(facts):
+        raise UserError(f"There is no fact: give its {', '.join(TEXT_COLUMNS)}.")
     _check_spelling(facts)
     for relation in facts["relation"].unique():
-        _check_relation(relation, questions)
-    if "distractors" in facts:
-        facts["distractors"] = facts["distractors"].map(_wrong_objects)
+        _check_relation(relation, templates)
+    if "distractors" in facts and facts["distractors"].notna().any():
+        cells = list(facts["distractors"].array)
+        facts["distractors"] = [
+            _wrong_objects(cell, f"Row {row}") for row, cell in enumerate(cells)
+        ]
     else:
         numbers = facts.groupby("relation").cumcount().map("{:04d}".format)
-        named = facts.assign(fact=facts["relation"] + "-" + numbers)
+        keys = facts["subject"].map(comparison_key)
+        named = facts.assign(fact=facts["relation"] + "-" + numbers, subject=keys)
         facts["distractors"] = atlas_facts.draw_distractors(named, named, seed)
     return facts
 
 
-def _check_cells(facts: pd.DataFrame) -> None:
-    """Refuse a table without rows or with an empty cell."""
-    is_empty = facts[TEXT_COLUMNS].isna().any(axis=1)
-    if len(facts) and not is_empty.any():
-        return
-    what = "There is none"
-    if len(facts):
-        what = f"Row {facts.index[is_empty][0]} has an empty cell"
-    raise UserError(
-        f"{what}: a fact needs its {', '.join(TEXT_COLUMNS)} (pandas reads NA as "
-        "empty; with keep_default_na=False it does not)."
-    )
+def _plain_table(facts: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of facts under plain names, rows numbered from 0."""
+    if not isinstance(facts, pd.DataFrame):
+        raise UserError("`facts` is no table: give a pandas DataFrame.")
+    if facts.columns.nlevels > 1:
+        raise UserError(
+            "The table of facts has names of several levels over its columns: give "
+            f"it plain ones, such as {', '.join(TEXT_COLUMNS)}."
+        )
+    if any(name in TEXT_COLUMNS for name in facts.index.names):
+        facts = facts.reset_index()
+    names = [cell_text(str(name), "The columns") for name in facts.columns]
+    for name in (*TEXT_COLUMNS, "distractors", "exposure"):
+        if names.count(name) > 1:
+            raise UserError(f"The table of facts has two columns {name!r}: drop one.")
+    return facts.set_axis(names, axis="columns").reset_index(drop=True)
+
+
+def _texts_of_column(column: pd.Series) -> pd.Series:
+    """Return the cells of a column as texts, none of them empty."""
+    texts = []
+    for row, cell in enumerate(column.array):
+        text = cell_text(cell, f"Row {row}")
+        if not text:
+            raise UserError(
+                f"Row {row} has an empty cell: a fact needs its "
+                f"{', '.join(TEXT_COLUMNS)} (pandas reads NA as empty; with "
+                "keep_default_na=False it does not)."
+            )
+        texts.append(text)
+    return pd.Series(texts, index=column.index, dtype=object)
 
 
 def _check_spelling(facts: pd.DataFrame) -> None:
     """Refuse a relation that spells an object in two ways."""
-    folded = facts["object"].str.casefold()
-    folded = folded.str.split().str.join(" ")
-    groups = facts.groupby([facts["relation"], folded])
+    keys = facts["object"].map(comparison_key)
+    groups = facts.groupby([facts["relation"], keys])
     spellings = groups["object"].unique()
     several = spellings[spellings.str.len() > 1]
     if len(several):
         objects = " and ".join(map(repr, several.iloc[0]))
         raise UserError(
-            f"The objects {objects} differ in case or space alone, so one would be a "
-            "wrong answer beside the other: spell each object one way."
+            f"The objects {objects} differ in spelling alone, so one would be a wrong "
+            "answer beside the other: spell each object one way."
         )
 
 
-def _check_relation(relation: str, questions: Mapping[str, Sequence[str]]) -> None:
+def _check_relation(relation: str, templates: Mapping[str, Sequence[str]]) -> None:
     """Refuse a relation without question, or whose name cannot begin a file's."""
-    if relation not in questions:
+    if relation not in templates:
         raise UserError(
             f"The relation {relation} has no question: add it to `questions`."
         )
@@ -187,22 +231,8 @@ def _check_relation(relation: str, questions: Mapping[str, Sequence[str]]) -> No
         )
 
 
-def _text(value: object) -> str:
-    """Return a cell as text; a whole number that pandas made a float is one again."""
-    if isinstance(value, list | tuple | set | dict):
-        raise UserError(f"A cell holds {str(value)[:40]}: a fact has one text in each.")
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def _wrong_objects(value: object) -> list[str]:
-    """Return wrong objects: a list, or a text in which "|" parts them."""
-    if isinstance(value, str):
-        parts = [part.strip() for part in value.split("|")]
-        return [part for part in parts if part]
-    if not isinstance(value, Sequence | np.ndarray):
-        raise UserError(
-            f"A fact has the distractors {value}: give a list of texts to each."
-        )
-    return [_text(item) for item in value]
+def _wrong_objects(cell: object, where: str) -> list[str]:
+    """Return a fact's wrong objects, without empty ones."""
+    if is_missing(cell):
+        raise UserError(f"{where} has no distractors: give a list of texts to each.")
+    return [text for text in cell_texts(cell, where) if text]

@@ -1,35 +1,57 @@
-"""Facts without questions: T-REx-MC and tables of Nobel laureates, as published.
+"""Facts without questions: T-REx-MC, tables of Nobel laureates and LAMA, as published.
 
 T-REx-MC: files for ``train`` and for ``test``, choices as a Python list in a string.
 Laureates: ``firstname, surname`` and ``born_date`` (with ``gender``, "org") or
-``born``, the year, in Latin-1.
+``born``, the year, in Latin-1. LAMA: JSON lines with ``sub_label, obj_label`` (of
+Google-RE ``sub, obj``) and ``predicate_id`` or ``pred``.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.registry import FRAME_COLUMNS, SOURCES, FactsAndFrames
+from helpers.datasets.cells import cell_text, list_in_cell
+from helpers.datasets.registry import (
+    FRAME_COLUMNS,
+    SOURCES,
+    FactsAndFrames,
+    record_of_own_files,
+)
 from helpers.io import files, user_cache
+from helpers.metrics.canonical import comparison_key
 
 TREX_COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
 FILE_ENDINGS = (".parquet", ".csv", ".jsonl")
+# LAMA's names of subject, object and relation, those of T-REx first.
+LAMA_SUBJECTS = ("sub_label", "sub")
+LAMA_OBJECTS = ("obj_label", "obj")
+LAMA_RELATIONS = ("predicate_id", "pred")
 YEAR_PATTERNS = {"born_date": r"^(\d{4})-", "born": r"^(\d{4})(?:\.0)?$"}
 
 
 def dataset_at_path(path: Path) -> str:
-    """Return which data set is at a path: "trex_mc", "nobel", or "" for neither."""
+    """Return what is at a path: "trex_mc", "nobel", "lama", or "" for none of them."""
     if path.is_dir() and len(_files_of_splits(path)) == 2:
         return "trex_mc"
     if _laureate_tables(path):
         return "nobel"
+    if _lama_files(path):
+        return "lama"
     return ""
 
 
 def read_pairs(name: str, path: Path) -> FactsAndFrames:
     """Read a data set: facts with the column ``label``, in the order of the files."""
+    frames = pd.DataFrame(columns=FRAME_COLUMNS)
+    if name == "lama":
+        paths = _lama_files(path)
+        about = record_of_own_files(
+            path.name, path, user_cache.checksum_of_files(paths)
+        )
+        return FactsAndFrames(_lama_facts(paths, path), frames, about)
     source = SOURCES[name]
     if name == "nobel":
         tables = _laureate_tables(path)
@@ -46,7 +68,6 @@ def read_pairs(name: str, path: Path) -> FactsAndFrames:
         facts = pd.concat([train, test], ignore_index=True)
         paths = [splits["test"], splits["train"]]
         about = source.about(user_cache.checksum_of_files(paths))
-    frames = pd.DataFrame(columns=FRAME_COLUMNS)
     return FactsAndFrames(facts, frames, about)
 
 
@@ -64,8 +85,12 @@ def _multiple_choice_facts(file: Path, split: str) -> pd.DataFrame:
     """Read one file of T-REx-MC."""
     records = files.read_records(file, TREX_COLUMNS)
     table = pd.DataFrame(records)
-    relations = "T" + table["Relation_ID"].astype(str)
-    objects = table["Object"].astype(str)
+    texts: dict[str, list[str]] = {}
+    for column in TREX_COLUMNS[:3]:
+        cells = [(record[column], record["where"]) for record in records]
+        texts[column] = [cell_text(cell, where) for cell, where in cells]
+    relations = [f"T{number}" for number in texts["Relation_ID"]]
+    objects = texts["Object"]
     names = []
     distractors = []
     choices = table["Multiple Choices"]
@@ -73,12 +98,12 @@ def _multiple_choice_facts(file: Path, split: str) -> pd.DataFrame:
         where = f"{file}, row {row}"
         names.append(f"{relation}-{split}-{row:05d}")
         distractors.append(_wrong_objects(choices[row], objects[row], where))
-    labels = table.get("Relation Name", relations)
+    labels = table.get("Relation Name", pd.Series(relations))
     return pd.DataFrame(
         {
             "fact": names,
             "relation": relations,
-            "subject": table["Subject"].astype(str),
+            "subject": texts["Subject"],
             "object": objects,
             "distractors": distractors,
             "choices": distractors,
@@ -90,21 +115,15 @@ def _multiple_choice_facts(file: Path, split: str) -> pd.DataFrame:
 
 def _wrong_objects(value: Any, obj: str, where: str) -> list[str]:  # of any file
     """Return the wrong objects of a row; the true one, if it is there, is dropped."""
-    is_text = isinstance(value, str)
-    choices = files.parse_python_literal(value) if is_text else list(value)
-    if not _is_list_of_texts(choices):
+    cells = list_in_cell(value)
+    if cells is None:
         raise UserError(
             f"{where} has Multiple Choices {str(value)[:40]!r}: write a list of texts, "
             "such as \"['Peru', 'Chad']\"."
         )
-    return [text for text in dict.fromkeys(choices) if text != obj]
-
-
-def _is_list_of_texts(value: object) -> bool:
-    """Tell whether a value is a list of texts, perhaps an empty one."""
-    if not isinstance(value, list):
-        return False
-    return all(isinstance(text, str) for text in value)
+    key = comparison_key(obj)
+    texts = dict.fromkeys(cell_text(cell, where) for cell in cells)
+    return [text for text in texts if text and comparison_key(text) != key]
 
 
 def _birth_facts(tables: list[Path], path: Path) -> pd.DataFrame:
@@ -159,3 +178,53 @@ def _header(file: Path) -> list[str]:
     line = next(files.read_lines(file), "")
     line = line.replace('"', "").strip("\ufeff \r\n")
     return line.split(",")
+
+
+def _lama_files(path: Path) -> list[Path]:
+    """Return the files at a path whose first line is a fact in LAMA's form."""
+    candidates = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+    return [file for file in candidates if _is_lama_file(file)]
+
+
+def _is_lama_file(file: Path) -> bool:
+    """Tell whether a file's first line names a subject and an object as LAMA does."""
+    if file.suffix != ".jsonl" or not file.is_file():
+        return False
+    try:
+        first = files.parse_json(next(files.read_lines(file), ""), file)
+    except UserError:
+        return False
+    return bool(_present(first, LAMA_SUBJECTS) and _present(first, LAMA_OBJECTS))
+
+
+def _present(record: object, names: tuple[str, ...]) -> str:
+    """Return the first of some names that a record has, or ""."""
+    if isinstance(record, dict):
+        for name in names:
+            if name in record:
+                return name
+    return ""
+
+
+def _lama_facts(paths: list[Path], path: Path) -> pd.DataFrame:
+    """Read facts of LAMA, each once; a file is a relation where lines name none."""
+    rows: dict[tuple[str, str, str], str] = {}
+    for file in paths:
+        for record in files.read_json_lines(file):
+            where = record["where"]
+            texts = []
+            for names in (LAMA_RELATIONS, LAMA_SUBJECTS, LAMA_OBJECTS):
+                texts.append(cell_text(record.get(_present(record, names)), where))
+            relation, subject, obj = texts
+            relation = re.sub(r"[-./\\]", "_", relation or file.stem)
+            if subject and obj:
+                rows.setdefault((relation, subject, obj), where)
+    if not rows:
+        raise UserError(f"No line of {path} has a subject and an object.")
+    facts = pd.DataFrame(list(rows), columns=["relation", "subject", "object"])
+    numbers = facts.groupby("relation").cumcount().map("{:04d}".format)
+    return facts.assign(
+        fact=facts["relation"] + "-" + numbers,
+        label=facts["relation"],
+        place=list(rows.values()),
+    )[["fact", "relation", "subject", "object", "label", "place"]]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets.cells import cell_text, list_in_cell, visible_text
 from helpers.datasets.registry import (
     DATA_FOLDER,
     FRAME_COLUMNS,
@@ -23,6 +24,7 @@ from helpers.datasets.registry import (
 )
 from helpers.io import user_cache
 from helpers.io.files import read_json_lines
+from helpers.metrics.canonical import comparison_key
 
 FACT_COLUMNS = [
     "fact",
@@ -117,11 +119,12 @@ def _read_file(path: Path, _modified: int) -> RelationFile:
         raise UserError(
             f"{path} is empty: its first line must hold the question templates."
         )
-    questions = lines[0].get("relations", [])
-    is_list = isinstance(questions, list) and questions
-    if not is_list or not all(_is_template(text) for text in questions):
+    where = lines[0]["where"]
+    texts = list_in_cell(lines[0].get("relations"))
+    questions = [cell_text(text, where) for text in texts or []]
+    if not questions or not all(map(_is_template, questions)):
         raise UserError(
-            f'{lines[0]["where"]} must be {{"relations": [...]}} with one or more '
+            f'{where} must be {{"relations": [...]}} with one or more '
             "question templates, each with one [X] in place of the subject."
         )
     facts = [parse_fact(line) for line in lines[1:]]
@@ -129,35 +132,42 @@ def _read_file(path: Path, _modified: int) -> RelationFile:
         raise UserError(
             f"{path} holds no facts: add one line a fact after the templates."
         )
-    relation = re.split(r"[-.]", path.name, maxsplit=1)[0]
+    relation = visible_text(re.split(r"[-.]", path.name, maxsplit=1)[0])
     checksum = user_cache.checksum_of_files([path])
     return RelationFile(relation, questions, facts, checksum)
 
 
-def _is_template(value: object) -> bool:
-    """Tell whether a value is a text with one place for the subject."""
-    return isinstance(value, str) and value.count("[X]") == 1
+def _is_template(text: str) -> bool:
+    """Tell whether a text has one place for the subject."""
+    return text.count("[X]") == 1
 
 
 def parse_fact(value: dict[str, Any]) -> ParsedFact:
     """Return a line's subject, object, wrong objects, exposure and place, checked."""
-    subject = value.get("subject", "")
-    obj = value.get("object", "")
-    wrong = value.get("taxonomy", "")
     where = value["where"]
-    is_list = isinstance(wrong, list)
-    if not is_list or not all(map(_has_text, [subject, obj, *wrong])):
+    subject = cell_text(value.get("subject"), where)
+    obj = cell_text(value.get("object"), where)
+    cells = list_in_cell(value.get("taxonomy"))
+    wrong = [cell_text(cell, where) for cell in cells or []]
+    if cells is None or not all([subject, obj, *wrong]):
         form = '{"subject": "...", "object": "...", "taxonomy": ["...", ...]}'
         raise UserError(f"{where} must be {form} with texts that are not empty.")
-    if obj in wrong:
-        raise UserError(
-            f"{where} lists its own object {obj!r} in `taxonomy`: remove it there."
-        )
+    own_key = comparison_key(obj)
+    keys: list[str] = []
     for text in wrong:
-        if wrong.count(text) > 1:
+        key = comparison_key(text)
+        if key == own_key:
             raise UserError(
-                f"{where} lists {text!r} twice in `taxonomy`: list each object once."
+                f"{where} lists its own object {obj!r} in `taxonomy`, as {text!r}: "
+                "remove it there."
             )
+        if key in keys:
+            other = wrong[keys.index(key)]
+            raise UserError(
+                f"{where} lists {other!r} twice in `taxonomy`, the second time as "
+                f"{text!r}: list each object once."
+            )
+        keys.append(key)
     count = value.get("exposure")
     if count is not None and not _is_count(count):
         raise UserError(
@@ -165,11 +175,6 @@ def parse_fact(value: dict[str, Any]) -> ParsedFact:
             "or leave it out."
         )
     return subject, obj, tuple(wrong), count, where
-
-
-def _has_text(value: object) -> bool:
-    """Tell whether a value is a text that is not empty."""
-    return isinstance(value, str) and bool(value.strip())
 
 
 def _is_count(value: object) -> bool:

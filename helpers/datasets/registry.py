@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from helpers import UserError
-from helpers.io import network, user_cache
+from helpers.io import hub_endpoint, network, user_cache
 
 DATA_FOLDER = Path(__file__).resolve().parent / "data"
 SOURCE_RECORD_FIELDS = ("name", "title", "licence", "url", "version", "citation")
@@ -103,14 +103,17 @@ def fetch_files(
     checksums = {}
     for url, checksum in files.items():
         name = Path(urlsplit(url).path).name
-        urls[name] = url
+        urls[name] = hub_endpoint.address_at_endpoint(url)
         checksums[name] = checksum or None
+    origin = hub_endpoint.address_at_endpoint(origin)
     place = user_cache.cache_folder(folder)
     cache = pooch.create(place, "", registry=checksums, urls=urls)
 
     def fetch_all() -> None:
-        for name in urls:
-            cache.fetch(name)
+        for name, url in urls.items():
+            headers = hub_endpoint.headers_for(url)
+            downloader = pooch.HTTPDownloader(headers=headers) if headers else None
+            cache.fetch(name, downloader=downloader)
 
     try:
         network.download_with_retries(fetch_all, what)

@@ -1,8 +1,9 @@
 """Published question files, and SeenQA: questions chosen as by Zheng et al. 2024.
 
 Known forms, told by their fields: NQ-open (`question`, `answer`), FlashRAG
-(`golden_answers`), TriviaQA (`Question`, `Answer`) and PopQA (`possible_answers`). Kept
-are questions without "why", with one answer of at most five words that does not change
+(`golden_answers`), TriviaQA (`Question`, `Answer`), PopQA (`possible_answers`),
+SimpleQA (`problem`, `answer`) and FreshQA (`answer_0`, `answer_1` ...). Kept are
+questions without "why", with one answer of at most five words that does not change
 with time, by a rule or a judge.
 """
 
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError, reraise_as_user_error
+from helpers.datasets.cells import cell_text, cell_texts, list_in_cell
 from helpers.datasets.registry import (
     DATA_FOLDER,
     SOURCE_RECORD_FIELDS,
@@ -31,9 +33,11 @@ from helpers.io import files, network, user_cache
 PUBLISHED_SOURCES = dataset_names_of_kind("questions")
 FILE_ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
 NEEDED_FIELDS = (
-    "it needs a question and answer, golden_answers, Answer.Value, or obj and "
-    "possible_answers"
+    "it needs a question (or problem) and answer, answer_0, golden_answers, "
+    "Answer.Value, or obj and possible_answers"
 )
+QUESTION_FIELDS = ("question", "Question", "problem")
+NUMBERED_ANSWER = re.compile(r"answer_\d+")
 LONGEST_ANSWER = 5  # words of an answer
 
 ChangeJudge = Callable[[Sequence[str]], Sequence[bool]]
@@ -231,63 +235,76 @@ def question_source_record(sources: Sequence[str | Path]) -> dict[str, str]:
 
 def _parse(row: dict[str, Any], name: str, where: str) -> tuple[str, list[str], int]:
     """Return question, answers and number of different answers of one record."""
-    question = row.get("question", row.get("Question", ""))
+    fields = [name for name in QUESTION_FIELDS if name in row]
+    question = cell_text(row[fields[0]] if fields else "", where)
     form_errors = (KeyError, TypeError, AttributeError)
     with reraise_as_user_error(
         f"{where} is in no known form", NEEDED_FIELDS, *form_errors
     ):
-        answers, others = _answers_of_record(row, name, where)
-    are_texts = [isinstance(text, str) for text in (question, *answers)]
-    if not all(are_texts) or not question.strip():
+        answers, different = _answers_of_record(row, name, where)
+    if not question:
         raise UserError(f"{where} needs a question and answers that are texts.")
-    stripped = [text.strip() for text in answers]
-    answers = list(dict.fromkeys(filter(None, stripped)))
     if not answers:
         raise UserError(
             f'{where}, "{question}", has no answer: add one or take the record out.'
         )
-    different = [answers[0], *others]
-    n_different = len({text.casefold() for text in different})
-    return _without_csv_quotes(question.strip()), answers, n_different
+    # Counted as the file spells them, so that the questions that a seed draws stay.
+    folded = {str(text).strip().casefold() for text in different}
+    return _without_csv_quotes(question), answers, len(folded - {""})
 
 
 def _answers_of_record(
     row: dict[str, Any], name: str, where: str
-) -> tuple[list[Any], list[Any]]:  # of texts, unless the file is malformed
-    """Return all answers, and those of them that are not aliases of the first."""
+) -> tuple[list[str], list[Any]]:  # of texts, unless the file is malformed
+    """Return all answers, and those that are different, as the file spells them.
+
+    Aliases are not different.
+    """
     value = row.get("Answer")
     if isinstance(value, dict):
-        aliases = value.get("Aliases", [])
-        return [value["Value"], *aliases], []
+        aliases = list_in_cell(value.get("Aliases", [])) or []
+        return _distinct_texts([value["Value"], *aliases], where), [value["Value"]]
     metadata = row.get("metadata")
     if not isinstance(metadata, dict):
         metadata = row
     if "obj" in metadata:
         possible = row.get("golden_answers", row.get("possible_answers", []))
         return _popqa_answers(metadata, possible, where)
+    numbered = [key for key in row if NUMBERED_ANSWER.fullmatch(key)]
+    if numbered and "answer" not in row:  # FreshQA's: ways to give one answer
+        answers = _distinct_texts([row[key] for key in numbered], where)
+        return answers, answers[:1]
     key = "golden_answers" if "golden_answers" in row else "answer"
-    answers = row[key]
-    if isinstance(answers, str):
-        answers = answers.split("; ")
-    answers = list(answers)
+    cells = list_in_cell(row[key])
+    if cells is None:
+        is_list = isinstance(row[key], str) and "problem" not in row
+        cells = row[key].split("; ") if is_list else [row[key]]
+    answers = _distinct_texts(cells, where)
     # TriviaQA's lists are aliases of one answer; elsewhere they may be different
     # answers.
     if "trivia" in name.casefold():
-        return answers, []
-    return answers, answers[1:]
+        return answers, answers[:1]
+    return answers, cells
+
+
+def _distinct_texts(cells: Sequence[Any], where: str) -> list[str]:  # cells of any file
+    """Return the texts of some cells, without empty ones, each once."""
+    texts = [cell_text(cell, where) for cell in cells]
+    return list(dict.fromkeys(filter(None, texts)))
 
 
 def _popqa_answers(
     metadata: dict[str, Any], possible: Any, where: str
-) -> tuple[list[Any], list[Any]]:  # of texts, unless the file is malformed
-    """Return PopQA's object, its aliases and the possible answers; the last alone."""
-    if isinstance(possible, str):
-        possible = files.parse_json(possible, where)
-    aliases = files.parse_json(metadata.get("o_aliases") or "[]", where)
-    names = [metadata["obj"], *aliases]
+) -> tuple[list[str], list[str]]:
+    """Return PopQA's object, aliases and possible answers; the first and the last."""
+    aliases = cell_texts(metadata.get("o_aliases"), where)
+    names = _distinct_texts([metadata["obj"], *aliases], where)
     folded_names = {text.casefold() for text in names}
-    others = [text for text in possible if text.casefold() not in folded_names]
-    return [*names, *others], others
+    others = []
+    for text in _distinct_texts(cell_texts(possible, where), where):
+        if text.casefold() not in folded_names:
+            others.append(text)
+    return [*names, *others], [*names[:1], *others]
 
 
 def _without_csv_quotes(question: str) -> str:

@@ -1,6 +1,7 @@
 """Strangers' files: opened, bounded, turned into values; errors say what is wrong."""
 
 import ast
+import codecs
 import contextlib
 import csv
 import gzip
@@ -8,6 +9,7 @@ import io
 import json
 import re
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -16,7 +18,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pandas as pd
 
-from helpers import UserError, first_line_of_error, reraise_as_user_error
+from helpers import (
+    UserError,
+    first_line_of_error,
+    printable_line,
+    reraise_as_user_error,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +41,12 @@ BLOCK_SIZE = 2**20  # bytes of an archive's member that are unpacked at a time
 NAME_LENGTH_OFFSET = 26
 # What Git writes in the place of a large file that it did not fetch begins so.
 LFS_POINTER_START = b"version https://git-lfs.github.com/spec/"
+SPREADSHEET_ENDINGS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+SEPARATORS = (",", ";", "\t")  # of tables that spreadsheets save as text
+WINDOWS_ENCODING = "cp1252"  # of spreadsheets in Western Europe and America
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# Letters with accents seldom follow each other, but those of other alphabets do.
+MOST_ACCENTED_LETTERS = 2
 csv.field_size_limit(LARGEST_FILE)  # a cell may be a whole document
 
 
@@ -86,22 +99,47 @@ def refuse_unreadable_file(path: Path) -> None:
 
 
 def _check_plain_file(path: Path) -> None:
-    """Refuse a folder, a pipe and the like."""
+    """Refuse a folder, a pipe and the like, and a spreadsheet."""
     if path.exists() and not path.is_file():
         raise UserError(
             f"{path} cannot be read: it is no plain file; name one that is."
         )
+    if path.suffix.casefold() in SPREADSHEET_ENDINGS:
+        raise UserError(
+            f"{path} is a spreadsheet: save it as CSV UTF-8 and give that file."
+        )
 
 
 def read_text(path: Path, *others: str) -> str:
-    """Return a file as text without byte order mark, in UTF-8 or another encoding."""
+    """Return a file as text without byte order mark, in UTF-8 or another encoding.
+
+    A file that begins with the byte order mark of UTF-16 is read so.
+    """
     data = read_bytes(path)
-    for encoding in ("utf-8-sig", *others):
+    encodings = ["utf-8-sig", *others]
+    if data.startswith(UTF_16_MARKS) and len(data) > len(codecs.BOM_UTF16_LE):
+        encodings = ["utf-16"]
+    for encoding in encodings:
         with contextlib.suppress(UnicodeDecodeError):
-            return data.decode(encoding)
+            text = data.decode(encoding)
+            if encoding != WINDOWS_ENCODING:
+                return text
+            if _longest_run_of_accented_letters(text) <= MOST_ACCENTED_LETTERS:
+                print(
+                    f"{path} is not UTF-8 text and is read as Windows-1252: save it "
+                    "in UTF-8 if its accents come out wrong.",
+                    file=sys.stderr,
+                )
+                return text
     raise UserError(
         f"{path} is not UTF-8 text: save it in that encoding (Excel: CSV UTF-8)."
     )
+
+
+def _longest_run_of_accented_letters(text: str) -> int:
+    """Return how many letters beyond ASCII follow each other, at most."""
+    runs = re.findall(r"[^\W\d_]+", re.sub(r"[\x00-\x7f]+", " ", text))
+    return max(map(len, runs), default=0)
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -171,23 +209,34 @@ def _add_places(records: list[dict[str, Any]], path: Path) -> list[dict[str, Any
 def read_csv_rows(
     path: Path,
     columns: tuple[str, ...] = (),
-    separator: str = ",",
-    others: tuple[str, ...] = (),
+    separator: str = "",
+    others: tuple[str, ...] = (WINDOWS_ENCODING,),
 ) -> list[dict[str, Any]]:
-    """Read a CSV file with a header; line breaks inside quoted cells are kept."""
-    text = io.StringIO(read_text(path, *others), newline="")
-    reader = csv.reader(text, delimiter=separator)
-    header = next(reader, [])
+    """Read a CSV file with a header; line breaks inside quoted cells are kept.
+
+    Cells are parted as the header is, by comma, semicolon or tab, unless a `separator`
+    is given. Rows whose cells are all empty are none.
+    """
+    text = read_text(path, *others)
+    first_line, _, rest = text.partition("\n")
+    if re.fullmatch(r"sep=.\r?", first_line):  # as Excel reads and writes it
+        separator = first_line[len("sep=")]
+        text = "\n" + rest  # so that lines are counted rightly
+    stream = io.StringIO(text, newline="")
+    reader = csv.reader(stream, delimiter=separator or _separator_of_header(text))
+    header = next(filter(None, reader), [])
+    header = _plain_header(header, columns)
     _check_header(header, columns, path)
     rows = []
     where = f"{path}, line {reader.line_num + 1}"
     for cells in reader:
-        if cells and len(cells) != len(header):
+        is_filled = any(cell.strip() for cell in cells)
+        if is_filled and len(cells) != len(header):
             raise UserError(
                 f"{where} has {len(cells)} cells and the header {len(header)}: put a "
                 "text that holds a comma in double quotes, and leave no cell out."
             )
-        if cells:
+        if is_filled:
             row = dict(zip(header, cells, strict=True))
             row["where"] = where
             rows.append(row)
@@ -195,16 +244,31 @@ def read_csv_rows(
     return rows
 
 
+def _separator_of_header(text: str) -> str:
+    """Return the separator that stands most often in the first line, unquoted."""
+    first_line = text.lstrip("\r\n").partition("\n")[0]
+    unquoted = re.sub(r'"[^"]*"', "", first_line)
+    return max(SEPARATORS, key=unquoted.count)
+
+
+def _plain_header(header: list[str], columns: tuple[str, ...]) -> list[str]:
+    """Return the names of columns without blanks, wanted ones in their own case."""
+    wanted = {name.casefold(): name for name in columns}
+    plain = []
+    for name in map(printable_line, header):
+        if name not in columns:
+            name = wanted.get(name.casefold(), name)
+        plain.append(name)
+    return plain
+
+
 def _check_header(header: list[str], columns: tuple[str, ...], path: Path) -> None:
     """Refuse the header of a CSV file that lacks a column or names one twice."""
     missing = [name for name in columns if name not in header]
     if missing:
         present = ", ".join(filter(None, header)) or "none"
-        remedy = ""
-        if len(header) == 1 and ";" in header[0]:
-            remedy = ": save it with commas"
         raise UserError(
-            f"{path} lacks the column {', '.join(missing)}; it has {present}{remedy}."
+            f"{path} lacks the column {', '.join(missing)}; it has {present}."
         )
     for name in header:
         if name and header.count(name) > 1:

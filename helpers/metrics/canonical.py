@@ -10,6 +10,7 @@ figures (:mod:`helpers.metrics.spelt_numbers`); dates become ISO ("Dec. 14th, 19
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from helpers.metrics import spelt_numbers
 from helpers.metrics.answer_text import (
@@ -68,6 +69,21 @@ def canonical_answer(text: str) -> str:
     for pattern in _DATES:
         text = pattern.sub(_one_date, text)
     return _ARTICLES.sub("", text)
+
+
+@lru_cache(maxsize=2**17)  # the same names are compared many times
+def comparison_key(text: str) -> str:
+    r"""Return what two spellings of one text have in common, and no two texts.
+
+    It decides wherever texts may be the same: a question and its demonstrations, an
+    object and its wrong objects, the options of a question.
+
+    >>> comparison_key("The U.S.A.") == comparison_key("ＵＳＡ\u200b")
+    True
+    >>> comparison_key("!") == comparison_key("?")
+    False
+    """
+    return canonical_answer(text) or unicodedata.normalize("NFKC", text).strip()
 
 
 def same_answer(text: str, answers: Iterable[str]) -> bool:

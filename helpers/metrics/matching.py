@@ -51,6 +51,8 @@ def normalise_text(text: str) -> str:
     'the us of america'
     >>> normalise_text("Guinea-Bissau") == normalise_text("guinea  bissau.")
     True
+    >>> normalise_text("Peru\u200b")
+    'peru'
     """
     text = join_thousands(without_unseen_characters(text))
     text = _SHARP.sub("\N{MUSIC SHARP SIGN}", text)

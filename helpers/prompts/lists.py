@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
+from helpers.metrics.canonical import comparison_key
 from helpers.prompts.frames import PROBE_COLUMNS, fill_template
 from helpers.prompts.prompt_texts import SEPARATORS
 
@@ -56,15 +57,16 @@ def divide_into_examples_and_tests(
 ) -> pd.DataFrame:
     """Divide facts by relation into examples and tests (``role``).
 
-    The subjects of examples are not those of tests. A published ``split`` decides;
-    without one, `n_pool` subjects of a relation, or half of them, give the examples.
+    The subjects of examples are not those of tests, in whatever spelling. A published
+    ``split`` decides; without one, `n_pool` subjects of a relation, or half of them,
+    give the examples.
     """
-    pairs = zip(facts["subject"], facts["object"], strict=True)
-    own_object = [_normal_form(subject) == _normal_form(obj) for subject, obj in pairs]
-    facts = facts[~np.array(own_object, dtype=bool)]
+    subject_keys = facts["subject"].map(comparison_key)
+    is_own_object = subject_keys == facts["object"].map(comparison_key)
+    facts = facts[~is_own_object]
     parts = []
     for relation, rows in facts.groupby("relation", sort=False):
-        if rows["object"].nunique() < 2:
+        if rows["object"].map(comparison_key).nunique() < 2:
             raise UserError(
                 f"Relation {relation} has fewer than 2 different objects, so there is "
                 "nothing to choose from: leave it out."
@@ -75,9 +77,10 @@ def divide_into_examples_and_tests(
             rows = _without_tests_of_example_subjects(rows)
             in_examples = rows["split"] == "train"
         else:
-            subjects = rows["subject"].unique()
+            keys = rows["subject"].map(comparison_key)
+            subjects = keys.unique()
             n_subjects = min(n_pool, len(subjects) // 2)
-            in_examples = rows["subject"].isin(subjects[:n_subjects])
+            in_examples = keys.isin(subjects[:n_subjects])
         n = int(in_examples.sum())
         if n == len(rows):
             raise UserError(
@@ -95,16 +98,11 @@ def divide_into_examples_and_tests(
     return pd.concat(parts, ignore_index=True)
 
 
-def _normal_form(name: str) -> str:
-    """Return a name without spaces around it and differences of case."""
-    return name.strip().casefold()
-
-
 def _without_tests_of_example_subjects(facts: pd.DataFrame) -> pd.DataFrame:
     """Leave out the facts outside ``train`` whose subject has facts in it."""
     in_train = facts["split"] == "train"
-    train_subjects = set(facts.loc[in_train, "subject"])
-    return facts[in_train | ~facts["subject"].isin(train_subjects)]
+    keys = facts["subject"].map(comparison_key)
+    return facts[in_train | ~keys.isin(keys[in_train])]
 
 
 def divisible_facts_and_notes(
@@ -156,16 +154,22 @@ def draw_choices(
     if n < 2:
         raise UserError(f"A choice needs at least 2 objects, not {n}.")
     facts = facts[facts["relation"].isin(tests["relation"].unique())]
-    objects_by_relation = facts.groupby("relation")["object"]
-    objects = {name: sorted(set(group)) for name, group in objects_by_relation}
-    true = facts.groupby(["relation", "subject"])["object"].agg(set).to_dict()
+    objects = {}
+    for relation, names in facts.groupby("relation")["object"]:
+        objects[relation] = _names_by_key(sorted(set(names)))
+    subject_keys = facts["subject"].map(comparison_key)
+    object_keys = facts["object"].map(comparison_key)
+    true = object_keys.groupby([facts["relation"], subject_keys]).agg(set).to_dict()
     options = {}
     for row in tests.itertuples():
-        barred = true[row.relation, row.subject] | {row.subject, row.object}
+        subject_key = comparison_key(row.subject)
+        barred = {subject_key, comparison_key(row.object)}
+        barred |= true[row.relation, subject_key]
         choices = getattr(row, "choices", None)
-        candidates = objects[row.relation] if choices is None else choices
-        wrong = [obj for obj in candidates if obj not in barred]
-        wrong = list(dict.fromkeys(wrong))
+        candidates = objects[row.relation]
+        if choices is not None:
+            candidates = _names_by_key(choices)
+        wrong = [name for key, name in candidates.items() if key not in barred]
         if not wrong:
             raise UserError(f"Fact {row.fact} has no wrong object to choose: add some.")
         if choices is None:
@@ -174,6 +178,14 @@ def draw_choices(
             wrong = [wrong[place] for place in order]
         options[row.fact] = [*wrong[: n - 1], row.object]
     return options
+
+
+def _names_by_key(names: Iterable[str]) -> dict[str, str]:
+    """Return the first spelling of each name."""
+    first: dict[str, str] = {}
+    for name in names:
+        first.setdefault(comparison_key(name), name)
+    return first
 
 
 def example_list_text(examples: pd.DataFrame, separator: str = "space") -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError, reraise_as_user_error
+from helpers.metrics.canonical import comparison_key
 from helpers.prompts.prompt_texts import INSTRUCTION, UNSURE_ANSWER, shot_text
 
 # Numbers of shots about seen and about unseen knowledge.
@@ -97,12 +98,16 @@ def indices_of_nearest_texts(
 ) -> np.ndarray:
     """Find the texts that are nearest to each question, the question itself aside.
 
+    It is aside in any spelling (:func:`helpers.metrics.canonical.comparison_key`).
+
     Returns
     -------
     ndarray of shape (n_questions, n)
         Places in the repository, the nearest first.
     """
-    n_different = len(set(repository))
+    keys = np.array([comparison_key(text) for text in repository], dtype=object)
+    own_keys = np.array([comparison_key(text) for text in questions], dtype=object)
+    n_different = len(set(keys))
     if n_different <= n:
         raise UserError(
             f"The repository of shots holds {n_different} questions, too few to find "
@@ -112,10 +117,8 @@ def indices_of_nearest_texts(
         similarity = _tf_idf_similarity(questions, repository)
     else:
         similarity = _embedding_similarity(questions, repository, retriever)
-    same = np.array(
-        [[question == text for text in repository] for question in questions]
-    )
-    distance = np.where(same, 2.0, -similarity)  # beyond all others
+    is_same = own_keys[:, None] == keys[None, :]
+    distance = np.where(is_same, 2.0, -similarity)  # beyond all others
     return np.argsort(distance, axis=1, kind="stable")[:, :n]
 
 

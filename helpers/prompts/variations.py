@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
+from helpers.metrics.canonical import comparison_key
 from helpers.prompts import prompt_texts
 from helpers.prompts.context_length import CountTokens
 from helpers.prompts.frames import fill_template
@@ -356,9 +357,11 @@ def _shuffled_copies(
 
 
 def _about_others(queue: Iterable[Record], item: Record) -> Iterator[Record]:
-    """Yield the demonstrations that are not the item itself."""
+    """Yield the demonstrations that are not the item itself, in whatever spelling."""
+    own_key = comparison_key(item["question"])
     for shot in queue:
-        if shot["item"] != item["item"] and shot["question"] != item["question"]:
+        is_same = comparison_key(shot["question"]) == own_key
+        if shot["item"] != item["item"] and not is_same:
             yield shot
 
 

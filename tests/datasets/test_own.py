@@ -129,7 +129,7 @@ def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
         (BOOKS.drop(columns="object"), QUESTIONS, "lacks the column object"),
         (BOOKS.drop(columns="relation"), QUESTIONS, "lacks the column relation"),
         (BOOKS.replace("Faust", None), QUESTIONS, "Row 1 has an empty cell"),
-        (BOOKS.head(0), QUESTIONS, "There is none"),
+        (BOOKS.head(0), QUESTIONS, "There is no fact"),
         (BOOKS, {"author": ["Who wrote [X]?"]}, "year has no question"),
         (BOOKS, QUESTIONS | {"year": ["When?"]}, r"each with one \[X\]"),
         (
@@ -141,10 +141,10 @@ def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
         (
             BOOKS.assign(distractors=[["a"], None, ["a"], ["a"]]),
             QUESTIONS,
-            "the distractors None",
+            "Row 1 has no distractors",
         ),
         (BOOKS.assign(aliases="x"), QUESTIONS, "no aliases"),
-        (BOOKS.assign(object=[["a", "b"]] * 4), QUESTIONS, "A cell holds"),
+        (BOOKS.assign(object=[["a", "b"]] * 4), QUESTIONS, "Row 0: a cell holds"),
         (
             BOOKS.assign(object=["Goethe", "goethe", *BOOKS["object"][2:]]),
             QUESTIONS,

@@ -8,11 +8,8 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.multiple_choice.items import (
-    Benchmark,
-    item_table,
-    split_cell_into_texts,
-)
+from helpers.datasets.cells import cell_texts
+from helpers.datasets.multiple_choice.items import Benchmark, item_table
 from helpers.datasets.registry import DATA_FOLDER, SOURCES
 from helpers.io import files
 from helpers.io.user_cache import checksum_of_files
@@ -155,7 +152,9 @@ def _continued(path: Path, rows: Rows) -> Items:
     for number, row in enumerate(rows):
         name = f"{topic}-{number:04d}"
         options = [row[column].strip() for column in SENTENCE_COLUMNS]
-        paraphrases = split_cell_into_texts(row.get("paraphrases") or "")
+        cell = row.get("paraphrases")
+        texts = cell_texts(cell, row["where"], keep_lines=True)
+        paraphrases = [text for text in texts if text]
         text = row[column].strip()
         item = _item(row, name, topic, text, options, 0)
         yield item | {"paraphrases": paraphrases}

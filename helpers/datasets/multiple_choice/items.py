@@ -1,12 +1,13 @@
 """The one shape of all questions with options, and your own from a CSV file.
 
-The CSV has the columns ``question, options, answer``: ``options`` is a JSON list, or
-texts parted by "|"; ``answer`` is the text of the correct option or its number from 0.
-Optional: ``item`` (a name), ``relation`` (a topic) and ``paraphrases`` (other wordings,
-written as the options are).
+The CSV has the columns ``question, options, answer``: ``options`` is a list, or texts
+parted by "|" (:func:`helpers.datasets.cells.cell_texts`); ``answer`` is the text of the
+correct option or its number from 0. Optional: ``item`` (a name), ``relation`` (a topic)
+and ``paraphrases`` (other wordings, written as the options are).
 """
 
-import contextlib
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,9 +17,11 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets.cells import cell_text, cell_texts
 from helpers.datasets.registry import record_of_own_files
 from helpers.io import files
 from helpers.io.user_cache import checksum_of_files
+from helpers.metrics.canonical import comparison_key
 
 ITEM_COLUMNS = ("item", "relation", "question", "options", "answer")
 CSV_COLUMNS = ("question", "options", "answer")
@@ -98,7 +101,7 @@ def _check_item(row: Mapping[str, Any], place: str) -> None:
 
 def read_question_csv(path: Path) -> Benchmark:
     """Read your own questions; demonstrations are the other questions of the file."""
-    records = files.read_csv_rows(path, CSV_COLUMNS)
+    records = files.read_records(path, CSV_COLUMNS)
     rows = []
     for number, record in enumerate(records):
         rows.append(_item_of_row(number, record))
@@ -128,27 +131,37 @@ def read_question_csv(path: Path) -> Benchmark:
     )
 
 
-def _item_of_row(number: int, row: dict[str, str]) -> dict[str, Any]:
-    """Return the item in a row of a CSV file."""
-    options = split_cell_into_texts(row["options"])
-    folded = [text.casefold() for text in options]
-    for text in options:
-        if folded.count(text.casefold()) > 1:
+def _item_of_row(number: int, row: dict[str, Any]) -> dict[str, Any]:
+    """Return the item in a row of a table."""
+    where = row["where"]
+    options = cell_texts(row["options"], where, keep_lines=True)
+    keys = [_option_key(text) for text in options]
+    for place, key in enumerate(keys):
+        first = keys.index(key)
+        if first < place and options[place]:
             raise UserError(
-                f"{row['where']} lists the option {text!r} twice, or in other case: "
-                "list each once."
+                f"{where} lists the option {options[first]!r} twice, the second time "
+                f"as {options[place]!r}: list each once."
             )
+    answer = cell_text(row["answer"], where, keep_lines=True)
     item = {
-        "item": row.get("item") or f"row-{number:04d}",
-        "relation": row.get("relation") or "",
-        "question": row["question"].strip(),
+        "item": cell_text(row.get("item"), where) or f"row-{number:04d}",
+        "relation": cell_text(row.get("relation"), where),
+        "question": cell_text(row["question"], where, keep_lines=True),
         "options": options,
-        "answer": _place_of_answer(row["answer"].strip(), options),
+        "answer": _place_of_answer(answer, options),
     }
     if "paraphrases" in row:
-        item["paraphrases"] = split_cell_into_texts(row["paraphrases"] or "")
-    item["where"] = row["where"]
+        paraphrases = cell_texts(row["paraphrases"], where, keep_lines=True)
+        item["paraphrases"] = [text for text in paraphrases if text]
+    item["where"] = where
     return item
+
+
+def _option_key(text: str) -> tuple[str, str]:
+    """Return what two spellings of one option share: (0, 1] is not [0, 1)."""
+    symbols = re.sub(r"[^()\[\]{}<>/\\%&*#@_]", "", unicodedata.normalize("NFKC", text))
+    return comparison_key(text), symbols
 
 
 def _place_of_answer(answer: str, options: list[str]) -> int:
@@ -157,15 +170,6 @@ def _place_of_answer(answer: str, options: list[str]) -> int:
         return options.index(answer)
     if answer.isdecimal() and int(answer) < len(options):
         return int(answer)
-    return -1
-
-
-def split_cell_into_texts(cell: str) -> list[str]:
-    """Take a cell apart: a JSON list, or texts parted by "|"."""
-    if cell.lstrip().startswith("["):
-        # What is no list after all is a text that begins with a bracket.
-        with contextlib.suppress(UserError):
-            texts = files.parse_json(cell, "the cell")
-            return [str(text).strip() for text in texts]
-    parts = [part.strip() for part in cell.split("|")]
-    return [part for part in parts if part]
+    keys = [_option_key(text) for text in options]
+    key = _option_key(answer)
+    return keys.index(key) if key in keys else -1

@@ -1,0 +1,243 @@
+"""Cells of strangers' tables: the one place that says what text a cell is.
+
+What is asked is what a reader sees: blanks at the ends and invisible characters go, a
+run of blanks is one, and Unicode is composed (NFC). The zero-width joiner and
+non-joiner are spelling in Persian and in scripts of India and stay. A number, a date or
+a list is the same whatever type or program wrote it.
+"""
+
+import datetime
+import decimal
+import re
+import unicodedata
+import uuid
+from collections.abc import Iterable, Mapping, Set
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import UserError, printable_line
+from helpers.io import files
+
+# Characters that no reader sees: controls, soft hyphen, combining grapheme joiner,
+# marks of direction, zero-width blanks, word joiner, byte order mark.
+INVISIBLE_MARKS = (
+    r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u200b\u200e\u200f"
+    r"\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
+)
+_INVISIBLE = re.compile(f"[{INVISIBLE_MARKS}]")
+# Two more are spelling in Persian and in scripts of India.
+_JOINERS = re.compile(r"[\u200c\u200d]")
+# Letters and signs that are drawn as a blank: Hangul fillers, a pattern without dots.
+_DRAWN_AS_BLANK = re.compile(r"[\u3164\uffa0\u2800]")
+# Thousands that no-break spaces keep together, as French and spreadsheets write them.
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[\u00a0\u202f]\d{3})+(?!\d)")
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+# A day that a program wrote as a moment.
+_MIDNIGHT = re.compile(
+    r"(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+)
+# What programs write in a list for a value that is not there.
+_MISSING_WORDS = frozenset(["None", "nan", "NaN", "NaT", "<NA>", "null"])
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+# A value of a list as Python or numpy write it: 'Lima', np.str_('Lima'), 3, nan.
+_VALUE = re.compile(
+    rf"(?P<call>[\w.]+\()?(?P<value>{_QUOTED}|[^\s,'\"()\[\]{{}}]+)(?(call)\))"
+    r"\s*,?\s*",
+    re.DOTALL,
+)
+_ARRAY = re.compile(r"array\((.*?)(?:,\s*dtype=[^\]]*)?\)", re.DOTALL)
+_BEGINS_WITH_QUOTED_TEXT = re.compile(
+    rf"(?:array\()?[\[({{]\s*(?:[\w.]+\()?(?:{_QUOTED})"
+)
+# Values that Python writes as a person does.
+_WRITTEN_AS_READ: tuple[type, ...] = (Rational, datetime.date, datetime.time)
+_WRITTEN_AS_READ += (uuid.UUID, bool, np.bool_, pd.Period, pd.Interval)
+
+
+def visible_text(text: str) -> str:
+    r"""Return a text as a reader sees it, on one line.
+
+    >>> visible_text("\ufeff Guinea-\u200bBissau\u00a0 "), visible_text("8\u202f849 m")
+    ('Guinea-Bissau', '8849 m')
+    """
+    text = _INVISIBLE.sub("", text)
+    text = _DRAWN_AS_BLANK.sub(" ", text)
+    text = _GROUPED.sub(_joined_digits, text)
+    text = unicodedata.normalize("NFC", text)
+    text = " ".join(text.split())
+    return text if _JOINERS.sub("", text).strip() else ""
+
+
+def visible_lines(text: str) -> str:
+    """Return a text as a reader sees it, its line breaks kept."""
+    lines = [visible_text(line) for line in text.splitlines()]
+    return "\n".join(lines).strip("\n")
+
+
+def is_missing(value: Any) -> bool:  # of any table
+    """Tell whether a cell holds nothing: None, NaN, NaT or pandas' NA."""
+    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
+
+
+def cell_text(value: Any, where: str, keep_lines: bool = False) -> str:
+    r"""Return the text of a cell, "" for an empty one; refuse what is no one value.
+
+    >>> day = pd.Timestamp("1969-07-20")
+    >>> [cell_text(value, "Row 1") for value in (5.0, " Peru\u00a0", day, None)]
+    ['5', 'Peru', '1969-07-20', '']
+    """
+    values = None
+    if not isinstance(value, str) or _BEGINS_WITH_QUOTED_TEXT.match(value.strip()):
+        values = list_in_cell(value)
+    if values is not None:
+        if len(values) > 1:
+            shown = _shown(value)
+            raise UserError(f"{where}: a cell holds {shown}, and should hold one text.")
+        return cell_text(values[0], where, keep_lines) if values else ""
+    if is_missing(value):
+        return ""
+    text = _written_text(value, where)
+    if _HALF_CHARACTER.search(text):
+        shown = _shown(text)
+        raise UserError(f"{where}: a cell holds half a character ({shown}): mend it.")
+    if keep_lines:
+        return visible_lines(text)
+    text = visible_text(text)
+    midnight = _MIDNIGHT.fullmatch(text)
+    return midnight[1] if midnight else text
+
+
+def cell_texts(value: Any, where: str, keep_lines: bool = False) -> list[str]:
+    """Return the texts of a cell that holds a list, or texts parted by "|".
+
+    A value that is not there is "".
+
+    >>> cell_texts("['Lima', 'Lima, Peru']", "Row 1"), cell_texts("a | b", "Row 1")
+    (['Lima', 'Lima, Peru'], ['a', 'b'])
+    """
+    values = list_in_cell(value)
+    if values is None and isinstance(value, str):
+        values = _parts_of_text(value, where)
+    if values is None:
+        values = [] if is_missing(value) else [value]
+    return [cell_text(item, where, keep_lines) for item in values]
+
+
+def _parts_of_text(text: str, where: str) -> list[str]:
+    """Return the texts that "|" parts, but for empty ones at the ends."""
+    text = visible_lines(text).strip("| \n")
+    if text.startswith("[") and text.endswith("]") and "|" not in text:
+        raise UserError(
+            f"{where}: {_shown(text)} begins as a list and cannot be read as one: "
+            'write ["...", "..."], or texts parted by "|".'
+        )
+    return text.split("|") if text else []
+
+
+def list_in_cell(value: Any) -> list[Any] | None:  # of any table
+    """Return the values of a list, written as text or not; None for what is no list.
+
+    >>> list_in_cell("['Lima' 'Lima, Peru']"), list_in_cell('["a", null]')
+    (['Lima', 'Lima, Peru'], ['a', None])
+    """
+    if isinstance(value, str):
+        return _list_in_text(value.strip())
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return [value.item()]
+    if isinstance(value, Set):
+        return sorted(value, key=str)
+    if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
+        return None
+    return list(value)
+
+
+def _list_in_text(text: str) -> list[Any] | None:  # of values of any type
+    """Return the list that a text spells as JSON, Python or numpy do, or None."""
+    array = _ARRAY.fullmatch(text)
+    if array:
+        text = array[1].strip()
+    brackets = text[:1] + text[-1:]
+    if brackets == "[]":
+        try:
+            return list(files.parse_json(text, "the cell"))
+        except UserError:
+            return _values_in_text(text[1:-1])
+    is_tuple = brackets == "()" and "," in text
+    if is_tuple or brackets == "{}":
+        values = _values_in_text(text[1:-1])
+        if values and all(isinstance(item, str) for item in values):
+            return values
+    return None
+
+
+def _values_in_text(text: str) -> list[Any] | None:  # of any type
+    """Return the values that stand one after another in a text, or None."""
+    values: list[Any] = []
+    text = text.strip()
+    place = 0
+    while place < len(text):
+        match = _VALUE.match(text, place)
+        if match is None or match["value"] == "...":  # numpy cuts long lists
+            return None
+        word = match["value"]
+        place = match.end()
+        if word in _MISSING_WORDS:
+            values.append(None)
+            continue
+        item = files.parse_python_literal(word)
+        if item is None:
+            return None
+        values.append(item)
+    return values
+
+
+def _written_text(value: Any, where: str) -> str:  # of any table
+    """Return one value as a person would write it."""
+    if isinstance(value, str):
+        return str.__str__(value)  # of an enumeration its text
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise UserError(
+                f"{where}: a cell holds bytes that are no UTF-8 text: decode them."
+            ) from None
+    if isinstance(value, float | np.floating):
+        text = np.format_float_positional(value, trim="-")
+        return "0" if text == "-0" else text
+    if isinstance(value, decimal.Decimal):
+        text = format(value, "f")
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    if isinstance(value, np.datetime64):
+        return str(value).replace("T", " ")
+    if isinstance(value, datetime.timedelta | np.timedelta64):
+        return _written_duration(value)
+    if isinstance(value, _WRITTEN_AS_READ):
+        return str(value)
+    raise UserError(
+        f"{where}: a cell holds {_shown(value)}, and should hold one text or number."
+    )
+
+
+def _written_duration(value: datetime.timedelta | np.timedelta64) -> str:
+    """Return a duration without the parts that are nothing."""
+    try:
+        text = str(pd.Timedelta(value))
+    except (ValueError, OverflowError):  # months and years
+        return str(value)
+    text = text.removesuffix(" 00:00:00")
+    if len(text) > len("0 days"):
+        text = text.removeprefix("0 days ")
+    return re.sub(r"^1 days", "1 day", text)
+
+
+def _joined_digits(match: re.Match[str]) -> str:
+    return re.sub(r"\s", "", match[0])
+
+
+def _shown(value: object) -> str:
+    """Return the beginning of a value, for a sentence."""
+    return printable_line(value)[:40]
