@@ -210,7 +210,7 @@ WAYS = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(table=tables(), way=st.sampled_from(sorted(WAYS)))
 def test_the_same_table_gives_the_same_facts(table, way):
     questions = {"r": ["Who wrote [X]?"]}

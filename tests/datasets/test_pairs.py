@@ -1,12 +1,13 @@
 """Facts without questions: T-REx-MC, and laureates from both published tables."""
 
+import json
 import re
 
 import pandas as pd
 import pytest
 
 from helpers import UserError, datasets
-from helpers.datasets import facts_without_questions
+from helpers.datasets import facts_without_questions, multiple_choice
 from helpers.datasets.registry import SOURCES
 from helpers.prompts import lists
 
@@ -106,6 +107,54 @@ def test_by_its_name_it_is_fetched_once(tmp_path, monkeypatch):
 def test_tables_in_another_form_are_refused(tmp_path, rows, sentence):
     with pytest.raises(UserError, match=sentence):
         datasets.load(write(tmp_path, ".csv", rows))
+
+
+LAMA = [
+    {"uuid": "1", "obj_label": "France", "sub_label": "Lyon", "predicate_id": "P17"},
+    {"uuid": "2", "obj_label": "Peru", "sub_label": "Lima ", "predicate_id": "P17"},
+    {"uuid": "3", "obj_label": "Peru", "sub_label": "Lima", "predicate_id": "P17"},
+]
+GOOGLE_RE = [
+    {"pred": "/people/person/place_of_birth", "sub": "Ann", "obj": "Oslo"},
+    {"pred": "/people/person/place_of_birth", "sub": "Bea", "obj": "Rome"},
+]
+
+
+def write_lines(path, records):
+    path.parent.mkdir(exist_ok=True)
+    masked = {"masked_sentences": ["It is [MASK] ."], "evidences": []}
+    lines = [json.dumps(record | masked) for record in records]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_lama_is_read_as_published(tmp_path):
+    write_lines(tmp_path / "TREx" / "P17.jsonl", LAMA)
+    born = write_lines(tmp_path / "Google_RE" / "born_test.jsonl", GOOGLE_RE)
+    template = {"relation": "P17", "template": "[X] is located in [Y] ."}
+    write_lines(tmp_path / "relations.jsonl", [template])
+    facts = datasets.load(tmp_path)
+    assert facts[["fact", "subject", "object"]].to_numpy().tolist() == [
+        ["_people_person_place_of_birth-0000", "Ann", "Oslo"],
+        ["_people_person_place_of_birth-0001", "Bea", "Rome"],
+        ["P17-0000", "Lyon", "France"],
+        ["P17-0001", "Lima", "Peru"],
+    ]
+    assert facts["distractors"].tolist() == [["Rome"], ["Oslo"], ["Peru"], ["France"]]
+    assert multiple_choice.dataset_kind(tmp_path) == "pairs"
+    assert datasets.load(born)["object"].tolist() == ["Oslo", "Rome"]
+    assert len(datasets.source_record(born)["checksum"]) == 64
+    assert datasets.prompt_frames(tmp_path).empty
+    assert datasets.relation_table(tmp_path)["n_facts"].tolist() == [2, 2]
+    lines = write_lines(tmp_path / "none.jsonl", [{"sub_label": "", "obj_label": "x"}])
+    with pytest.raises(UserError, match=r"No line of .* has a subject and an object"):
+        datasets.load(lines)
+
+
+def test_a_choice_that_is_the_object_in_another_spelling_is_dropped(tmp_path):
+    rows = ROWS | {"Multiple Choices": ["['Planet', 'star']"] * 3}
+    facts = datasets.load(write(tmp_path, ".csv", rows), ["T7"])
+    assert facts["choices"][0] == ["star"]
 
 
 def test_a_damaged_file_is_named(tmp_path):

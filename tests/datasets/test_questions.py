@@ -39,6 +39,16 @@ TSV = (
 )
 
 
+SIMPLE = (
+    "metadata,problem,answer\n"
+    "\"{'topic': 'Art', 'urls': ['https://a.org']}\",Who wrote it?,Ann; or Bea\n"
+)
+FRESH = (
+    "id,question,fact_type,answer_0,answer_1,answer_2\n"
+    "0,Who wrote it?,never-changing,Ann,A. Ann,\n"
+)
+
+
 def write(folder, name, *rows):
     path = folder / name
     texts = [row if isinstance(row, str) else json.dumps(row) for row in rows]
@@ -56,6 +66,10 @@ def write(folder, name, *rows):
         ("trivia.json", TRIVIA, ["Ann", "A. Ann"], 1),
         ("popqa.tsv", TSV, ["Ann", "A. Ann"], 1),
         ("own.csv", 'question,answer\n"who, then",Ann; Bea\n', ["Ann", "Bea"], 2),
+        ("own.csv", "question;answer\nwho;Ann\n", ["Ann"], 1),
+        ("simple_qa.csv", SIMPLE, ["Ann; or Bea"], 1),
+        ("verified.jsonl", {"problem": "who", "answer": "Ann"}, ["Ann"], 1),
+        ("freshqa.csv", FRESH, ["Ann", "A. Ann"], 1),
     ],
 )
 def test_every_form_is_read(tmp_path, name, content, answers, different):

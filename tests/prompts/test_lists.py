@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError, datasets
+from helpers.metrics.canonical import comparison_key
 from helpers.prompts import context_length, lists
 from helpers.prompts.prompt_texts import SEPARATORS
 
@@ -94,6 +95,45 @@ def test_choices_are_unique_wrong_but_the_last_and_never_the_subject(rows, n, se
         assert last == row.object
         assert len(set(wrong)) == len(wrong) == min(n - 1, most)
         assert not set(wrong) & bar
+
+
+SPELT = [
+    ("Lyon", "France"),
+    ("LYON.", "Spain"),
+    ("ｌｙｏｎ", "Peru"),
+    ("Oslo", "Norway"),
+]
+SPELT += [
+    ("Pisa", "italy"),
+    ("Rome", "Italy"),
+    ("Bern", "Ita\u00adly"),
+    ("bern", "Bern"),
+]
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 99), n_pool=st.integers(1, 5))
+def test_no_spelling_of_a_name_leaks(seed, n_pool):
+    facts = table([*SPELT, ("Bonn", "Germany"), ("Kyiv", "Ukraine")])
+    parts = lists.divide_into_examples_and_tests(facts, max(n_pool, 2), seed)
+    assert "Bern" not in parts["object"].tolist()
+    keys = parts["subject"].map(comparison_key)
+    is_test = parts["role"] == "test"
+    assert not set(keys[is_test]) & set(keys[~is_test])
+    for name, options in lists.draw_choices(facts, facts, 20, seed).items():
+        fact = facts.set_index("fact").loc[name]
+        names = [comparison_key(option) for option in options]
+        assert len(set(names)) == len(names)
+        assert comparison_key(fact["subject"]) not in names[:-1]
+        if comparison_key(fact["subject"]) == "lyon":
+            assert not {"france", "spain", "peru"} & set(names[:-1])
+
+
+def test_a_published_split_leaks_no_spelling_of_a_subject():
+    facts = table([("a", "1"), ("b", "2"), ("A.", "3"), ("d", "4")])
+    facts = facts.assign(split=["train", "train", "test", "test"])
+    parts = lists.divide_into_examples_and_tests(facts)
+    assert sorted(parts["subject"]) == ["a", "b", "d"]
 
 
 def test_choices_of_a_fact_depend_on_its_name_and_seed_alone():

@@ -1,6 +1,8 @@
 """Prompt settings: what stands in a prompt, which shots are near, what is refused."""
 
 import sys
+import unicodedata
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -88,6 +90,32 @@ def test_the_question_itself_is_no_shot():
     asked = list(SEEN["question"])
     found = shots.indices_of_nearest_texts(asked, asked, 3)
     assert all(place not in row for place, row in enumerate(found))
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        *(
+            str.lower,
+            str.upper,
+            "the {}".format,
+            "{} ?".format,
+            "\u200b{}\u00a0".format,
+        ),
+        *(lambda text: text.replace("?", ""), lambda text: text.replace("N'", "N’")),
+        *(partial(unicodedata.normalize, form) for form in ("NFD", "NFKC")),
+        lambda text: "".join(
+            chr(ord(c) + 0xFEE0) if "!" < c < "~" else c for c in text
+        ),
+    ],
+)
+def test_the_question_itself_is_no_shot_in_any_spelling(spelling):
+    own = "What is the capital of Perú, N'Djamena?"
+    asked = ASKED.assign(question=spelling(own))
+    repository = SEEN.assign(question=[own, *SEEN["question"][1:]])
+    made = shots.shot_prompts(asked, "four-shot", repository, UNSEEN)["prompt"][0]
+    assert made.count("ANSWER: N'Djamena") == 0
+    assert made.count("ANSWER:") == 5
 
 
 def test_sentence_embeddings_are_used_where_a_model_is_named(monkeypatch):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import UserError
+from helpers.metrics.canonical import comparison_key
 from helpers.prompts import prompt_texts, variations
 
 ITEMS = pd.DataFrame(
@@ -101,6 +102,21 @@ def test_a_question_never_demonstrates_itself(other):
         question = row.prompt.rpartition("\n")[2]
         assert row.prompt.count(question) == 1
         assert row.prompt.count("\n") == 5
+
+
+@pytest.mark.parametrize("change", [str.lower, "{} ".format, "Q\u200b{}".format])
+def test_a_question_never_demonstrates_itself_in_another_spelling(change):
+    pool = POOL.assign(item=POOL["item"] + "!", question=POOL["question"].map(change))
+    pool["question"] = pool["question"].str.replace("Q\u200bQ", "Q\u200b")
+    found = variations.variation_probes(POOL, "order", 2, "line", pool, 5)
+    for row in found.itertuples():
+        *shots, question = row.prompt.split("\n")
+        texts = [shot.rpartition(" ")[0] for shot in shots]
+        keys = [comparison_key(text) for text in texts]
+        assert comparison_key(question) not in keys
+        assert len(shots) == 5
+    planned = variations.plan_variations(POOL, ["order"], 2, pool, 6)
+    assert planned[1] == 5
 
 
 def test_paraphrases_come_after_the_question_itself():
