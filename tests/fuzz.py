@@ -7,6 +7,8 @@ the tests take a few.
 
 import argparse
 import contextlib
+import datetime
+import decimal
 import io
 import json
 import random
@@ -24,12 +26,14 @@ from pathlib import Path
 from unittest import mock
 
 import httpx2
+import numpy as np
 import pandas as pd
 
 from helpers import UserError, datasets, exchange
-from helpers.datasets import multiple_choice, seen_questions
+from helpers.datasets import cells, multiple_choice, seen_questions
 from helpers.exchange import archive as archive_
 from helpers.exchange import cooccurrence, logs
+from helpers.metrics.canonical import comparison_key
 from helpers.models import adapters, checkpoints
 from helpers.models import server_address as addresses
 from helpers.models.server import completions, session
@@ -128,6 +132,7 @@ def count_documents(path):
 SAMPLES_FOLDER = (
     Path(__file__).parent / "strangers"
 )  # a folder of whole files for each reader
+TABLES = "tables"  # odd tables of pandas, which no file holds
 LOG_FILE_STAMP = f"{tool_logs.LOG_FILE_STAMP}.json"
 # A reader: the file that is broken, what is given to it ("" is the folder), and what
 # reads that.
@@ -137,6 +142,7 @@ READERS = {
     "choices.jsonl": ("train.jsonl", "", datasets.load),
     "choices.parquet": ("train.parquet", "", datasets.load),
     "laureates": ("nobel.csv", "", datasets.load),
+    "lama": ("P17.jsonl", "", datasets.load),
     "own": ("own.csv", "own.csv", multiple_choice.load_benchmark),
     "mc1": ("mc_task.json", "", multiple_choice.load_benchmark),
     "truthfulqa": ("TruthfulQA.csv", "", multiple_choice.load_benchmark),
@@ -148,6 +154,8 @@ READERS = {
     "popqa": ("q.jsonl", "q.jsonl", seen_questions.read_questions),
     "trivia": ("q.json", "q.json", seen_questions.read_questions),
     "tsv": ("q.tsv", "q.tsv", seen_questions.read_questions),
+    "simpleqa": ("q.csv", "q.csv", seen_questions.read_questions),
+    "freshqa": ("q.csv", "q.csv", seen_questions.read_questions),
     "lm_eval": (
         f"samples_t_{LOG_FILE_STAMP}l",
         f"samples_t_{LOG_FILE_STAMP}l",
@@ -226,8 +234,127 @@ def _bytes(data, chance):
     return data[:first] + middle + data[last:]
 
 
+# What cells of a table may hold, beside the values above.
+CELLS = [
+    "Lima",
+    " Peru\u00a0",
+    "Co\u0302te",
+    "U.S.A.",
+    "\u200b",
+    "می\u200cخواهم",
+    "a|b",
+]
+CELLS += ["['a', 'b']", "['a' 'b']", '["a", null]', "('a', 'b')", "[a]", "[[[", "{'a'}"]
+CELLS += [pd.NA, pd.NaT, pd.Timestamp("1969-07-20"), pd.Timedelta(3, "h"), 1.5, 5.0, 7]
+CELLS += [pd.Timestamp("1969-07-20 20:17", tz="UTC"), datetime.date(1, 1, 1), 1j]
+CELLS += [
+    pd.Period("1969-07"),
+    pd.Interval(0, 5),
+    decimal.Decimal("1.50"),
+    b"S\xc3\xa3o",
+]
+CELLS += [b"\xff", np.datetime64("0001-01-01"), np.timedelta64(2, "Y"), np.bool_(True)]
+CELLS += [np.array(["a", "b"]), np.array("a"), np.array([[1, 2]]), ("a",), {"a", 1}]
+CELLS += [
+    ["a", None],
+    [["a"], ["b", "c"]],
+    [{}],
+    np.float16(0.1),
+    decimal.Decimal("NaN"),
+]
+CELLS += [
+    float("inf"),
+    range(3),
+    pd.Series(["a", "b"]),
+    frozenset(),
+    object(),
+    slice(1),
+]
+COLUMN_TYPES = ("object", "category", "string", "string[pyarrow]", "Float64", "bool")
+TABLE_COLUMNS = ("subject", "object", "relation", "distractors", "exposure", "note")
+
+
+def _odd_table(chance):
+    """Return a table of facts whose cells, types, names and index are anything."""
+    n_rows = chance.choice((0, 1, 2, 3, 6))
+    values = CELLS + ODD_VALUES
+    columns = {}
+    for name in TABLE_COLUMNS:
+        if chance.random() < 0.05:
+            continue
+        plain = chance.random() < 0.8
+        column = [f"{name} {row}" if plain else "a" for row in range(n_rows)]
+        if name == "exposure":
+            column = list(range(n_rows))
+        if name == "distractors":
+            column = [
+                chance.choice((["x", "y"], "x|y", "['x', 'y']", [])) for _ in column
+            ]
+        if n_rows and chance.random() < 0.4:
+            column[chance.randrange(n_rows)] = chance.choice(values)
+        columns[name] = pd.Series(column, dtype=object)
+    table = pd.DataFrame(columns)
+    for name in list(table):
+        if chance.random() < 0.4:
+            with contextlib.suppress(Exception):  # not every cell has every type
+                table[name] = table[name].astype(chance.choice(COLUMN_TYPES))
+    if chance.random() < 0.2 and len(table.columns):
+        with contextlib.suppress(Exception):
+            table = table.set_index(chance.choice(list(table)))
+    if chance.random() < 0.1:
+        table = pd.concat([table, table], axis=chance.choice((0, 1)))
+    if chance.random() < 0.05:
+        table.columns = pd.MultiIndex.from_product([["x"], table.columns])
+    return table.sample(frac=1, random_state=chance.randrange(99))
+
+
+def write_odd_table(seed, folder):
+    """Write an odd table as a data set, as a quiz and as questions, and read each."""
+    chance = random.Random(seed)
+    table = _odd_table(chance)
+    templates = [["[X]?"], "[X]?", ["\u200b[X]"], [None], None, 5, [], ["[X]", "a"]]
+    names = [*CELLS[:7], "relation", "r", *ODD_VALUES[:12]]
+    questions: dict = {}
+    if chance.random() < 0.2:
+        questions[chance.choice(names)] = chance.choice(templates)
+    questions["r"] = chance.choice(templates[:3] * 9 + templates)
+    if "relation" in table and chance.random() < 0.7:
+        table["relation"] = "r"
+    kind = chance.choice(("facts", "facts", "quiz", "questions"))
+    if kind == "facts":
+        written = datasets.write_dataset(table, questions, folder / "facts", seed)
+        facts = datasets.load(written)
+        for row in facts.itertuples():
+            for text in (row.subject, row.object, *row.distractors):
+                assert text == cells.visible_text(text) != ""
+            keys = [comparison_key(text) for text in (row.object, *row.distractors)]
+            assert len(set(keys)) == len(keys)
+        return
+    renamed = {"subject": "question", "object": "answer", "distractors": "options"}
+    table = table.rename(columns=renamed)
+    if "options" in table and chance.random() < 0.7:
+        table["answer"] = chance.choice(("0", "x", 1, 1.0))
+    ending = chance.choice((".csv", ".tsv", ".jsonl"))
+    path = folder / f"table{ending}"
+    try:
+        if ending == ".jsonl":
+            table.to_json(path, orient="records", lines=True)
+        else:
+            sep = "\t" if ending == ".tsv" else chance.choice(",;\t")
+            encoding = chance.choice(("utf-8", "utf-8-sig", "utf-16", "cp1252"))
+            table.to_csv(path, index=False, sep=sep, encoding=encoding)
+    except Exception:  # what pandas cannot write
+        raise UserError("not written") from None
+    if kind == "quiz":
+        multiple_choice.load_benchmark(path)
+    else:
+        seen_questions.read_questions(path)
+
+
 def reader_outcome(name, seed, folder):
     """Give a reader a file that a seed breaks; return what came of it, or a traceback."""
+    if name == TABLES:
+        return _outcome(lambda: write_odd_table(seed, folder))
     file, given, read = READERS[name]
     chance = random.Random(seed)
     shutil.copytree(SAMPLES_FOLDER / name, folder, dirs_exist_ok=True)
@@ -237,12 +364,17 @@ def reader_outcome(name, seed, folder):
         (folder / file).write_bytes(
             _inside(data, chance) if inside else broken_bytes(data, chance)
         )
+    return _outcome(lambda: read(folder / given))
+
+
+def _outcome(work):
+    """Return "read", "refused" or a traceback, of work that has so much time."""
     signal.signal(signal.SIGALRM, _late)
     signal.alarm(SECONDS_PER_INPUT)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
-            read(folder / given)
+            work()
         return "read"
     except UserError:
         return "refused"
@@ -287,6 +419,7 @@ def main():
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--readers", nargs="*", default=[*READERS, TABLES])
     args = parser.parse_args()
     with open("/proc/self/statm", encoding="ascii") as told:
         size = int(told.read().split()[0]) * resource.getpagesize() + MEMORY_BYTES
@@ -294,7 +427,7 @@ def main():
     end, seed = time.monotonic() + 60 * args.minutes, args.seed
     counts, seen = Counter(), set()
     while time.monotonic() < end:
-        for name in READERS:
+        for name in args.readers:
             if name == "archive" and seed % 20:  # verified whole, it takes a second
                 continue
             with tempfile.TemporaryDirectory() as folder:

@@ -52,6 +52,12 @@ OWN = {
 }
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_an_odd_table_gives_facts_or_a_sentence(seed, tmp_path):
+    said = fuzz.reader_outcome(fuzz.TABLES, seed, tmp_path)
+    assert said in ("read", "refused"), said
+
+
 @pytest.mark.parametrize("name", fuzz.READERS)
 def test_a_broken_file_gives_a_table_or_a_sentence(name, tmp_path):
     whole = fuzz.reader_outcome(name, None, tmp_path / "whole")

@@ -211,7 +211,7 @@ def _read(name: str | Path) -> FactsAndFrames:
         published_name = facts_without_questions.dataset_at_path(path)
         if published_name:
             return facts_without_questions.read_pairs(published_name, path.resolve())
-        if path.suffix.casefold() == ".csv" and path.is_file():
+        if path.suffix.casefold() in (".csv", ".tsv", ".parquet") and path.is_file():
             raise UserError(
                 f"{path} is a table: make a data set of it with "
                 "helpers.datasets.write_dataset, as the page on Python shows."

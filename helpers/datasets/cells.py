@@ -93,6 +93,7 @@ def cell_text(value: Any, where: str, keep_lines: bool = False) -> str:
     if not isinstance(value, str) or _BEGINS_WITH_QUOTED_TEXT.match(value.strip()):
         values = list_in_cell(value)
     if values is not None:
+        values = [item for item in values if not is_missing(item)]
         if len(values) > 1:
             shown = _shown(value)
             raise UserError(f"{where}: a cell holds {shown}, and should hold one text.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from helpers import UserError
+from helpers import UserError, datasets
 from helpers.datasets import multiple_choice
 from helpers.datasets.multiple_choice import (
     QUESTION_SET_NAMES,
@@ -444,3 +444,19 @@ def test_names_and_numbers_that_cannot_be_asked_are_refused(name, settings, sent
     assert "facts without" not in sentence or name not in QUESTION_SET_NAMES
     with pytest.raises(UserError, match="cannot be read: No such file"):
         read_text(Path("none.csv"))
+
+
+def test_own_questions_from_other_tables(tmp_path):
+    rows = [{"question": "Up?", "options": ["yes", "no"], "answer": "no"}]
+    rows.append({"question": "How many?", "options": [1.0, 2.5], "answer": 0})
+    table = pd.DataFrame(rows)
+    table.to_json(tmp_path / "own.jsonl", orient="records", lines=True)
+    table.to_csv(tmp_path / "own.tsv", index=False, sep="\t")
+    texts = table.assign(options=[["yes", "no"], ["1", "2.5"]], answer=["no", "0"])
+    texts.to_parquet(tmp_path / "own.parquet")
+    for ending in ("jsonl", "tsv", "parquet"):
+        items = load_benchmark(tmp_path / f"own.{ending}").items
+        assert items["options"].tolist() == [["yes", "no"], ["1", "2.5"]]
+        assert items["answer"].tolist() == [1, 0]
+    with pytest.raises(UserError, match="is a table: make a data set of it"):
+        datasets.load(tmp_path / "own.tsv")

@@ -1,4 +1,4 @@
-"""Questions with options: facts, six published benchmarks, or your own CSV."""
+"""Questions with options: facts, six published benchmarks, or your own table."""
 
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatch
@@ -64,7 +64,7 @@ def load_benchmark(  # noqa: PLR0917 - chapters give all by position
         if benchmark_name:
             benchmark = benchmarks.read_benchmark(benchmark_name, paths)
         else:
-            benchmark = items.read_question_csv(path)
+            benchmark = items.read_own_questions(path)
     return benchmark.sample(n, seed)
 
 
@@ -84,7 +84,7 @@ def dataset_kind(name: str | Path) -> str:
             name, ALL_DATASET_NAMES, "a folder or a CSV file"
         )
     benchmark_name, _ = _published_files(path)
-    if benchmark_name or path.suffix.casefold() == ".csv":
+    if benchmark_name or items.holds_own_questions(path):
         return "options"
     return "facts"
 

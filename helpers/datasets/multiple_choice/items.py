@@ -1,9 +1,10 @@
-"""The one shape of all questions with options, and your own from a CSV file.
+"""The one shape of all questions with options, and your own from a table.
 
-The CSV has the columns ``question, options, answer``: ``options`` is a list, or texts
-parted by "|" (:func:`helpers.datasets.cells.cell_texts`); ``answer`` is the text of the
-correct option or its number from 0. Optional: ``item`` (a name), ``relation`` (a topic)
-and ``paraphrases`` (other wordings, written as the options are).
+A CSV, TSV or Parquet file or JSON lines have the columns ``question, options, answer``:
+``options`` is a list, or texts parted by "|" (:mod:`helpers.datasets.cells`);
+``answer`` is the text of the correct option or its number from 0. Optional: ``item`` (a
+name), ``relation`` (a topic) and ``paraphrases`` (other wordings, written as the options
+are).
 """
 
 import re
@@ -25,6 +26,7 @@ from helpers.metrics.canonical import comparison_key
 
 ITEM_COLUMNS = ("item", "relation", "question", "options", "answer")
 CSV_COLUMNS = ("question", "options", "answer")
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
 N_SHOTS = 6  # demonstrations before your own questions
 
 
@@ -99,7 +101,20 @@ def _check_item(row: Mapping[str, Any], place: str) -> None:
         raise UserError(f"{place} has no question.")
 
 
-def read_question_csv(path: Path) -> Benchmark:
+def holds_own_questions(path: Path) -> bool:
+    """Tell whether a file is a table, or JSON lines whose first has options."""
+    if path.suffix.casefold() in TABLE_ENDINGS:
+        return True
+    if path.suffix.casefold() != ".jsonl" or not path.is_file():
+        return False
+    try:
+        first = files.parse_json(next(files.read_lines(path), ""), path)
+    except UserError:
+        return False
+    return isinstance(first, dict) and "options" in first
+
+
+def read_own_questions(path: Path) -> Benchmark:
     """Read your own questions; demonstrations are the other questions of the file."""
     records = files.read_records(path, CSV_COLUMNS)
     rows = []
