@@ -68,12 +68,14 @@ def visible_text(text: str) -> str:
     text = _GROUPED.sub(_joined_digits, text)
     text = unicodedata.normalize("NFC", text)
     text = " ".join(text.split())
-    return text if _JOINERS.sub("", text).strip() else ""
+    if not _JOINERS.sub("", text).strip():
+        return ""
+    return text
 
 
 def visible_lines(text: str) -> str:
     """Return a text as a reader sees it, its line breaks kept."""
-    lines = [visible_text(line) for line in text.splitlines()]
+    lines = map(visible_text, text.splitlines())
     return "\n".join(lines).strip("\n")
 
 
@@ -97,7 +99,8 @@ def cell_text(value: Any, where: str, keep_lines: bool = False) -> str:
         if len(values) > 1:
             shown = _shown(value)
             raise UserError(f"{where}: a cell holds {shown}, and should hold one text.")
-        return cell_text(values[0], where, keep_lines) if values else ""
+        value = values[0] if values else None
+        return cell_text(value, where, keep_lines)
     if is_missing(value):
         return ""
     text = _written_text(value, where)
@@ -108,7 +111,9 @@ def cell_text(value: Any, where: str, keep_lines: bool = False) -> str:
         return visible_lines(text)
     text = visible_text(text)
     midnight = _MIDNIGHT.fullmatch(text)
-    return midnight[1] if midnight else text
+    if midnight:
+        return midnight[1]
+    return text
 
 
 def cell_texts(value: Any, where: str, keep_lines: bool = False) -> list[str]:
@@ -122,8 +127,10 @@ def cell_texts(value: Any, where: str, keep_lines: bool = False) -> list[str]:
     values = list_in_cell(value)
     if values is None and isinstance(value, str):
         values = _parts_of_text(value, where)
+    if is_missing(value):
+        return []
     if values is None:
-        values = [] if is_missing(value) else [value]
+        values = [value]
     return [cell_text(item, where, keep_lines) for item in values]
 
 
@@ -135,7 +142,9 @@ def _parts_of_text(text: str, where: str) -> list[str]:
             f"{where}: {_shown(text)} begins as a list and cannot be read as one: "
             'write ["...", "..."], or texts parted by "|".'
         )
-    return text.split("|") if text else []
+    if not text:
+        return []
+    return text.split("|")
 
 
 def list_in_cell(value: Any) -> list[Any] | None:  # of any table
@@ -207,11 +216,10 @@ def _written_text(value: Any, where: str) -> str:  # of any table
                 f"{where}: a cell holds bytes that are no UTF-8 text: decode them."
             ) from None
     if isinstance(value, float | np.floating):
-        text = np.format_float_positional(value, trim="-")
-        return "0" if text == "-0" else text
+        return np.format_float_positional(value + 0.0, trim="-")  # no negative zero
     if isinstance(value, decimal.Decimal):
-        text = format(value, "f")
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        whole, point, fraction = format(value, "f").partition(".")
+        return f"{whole}{point}{fraction.rstrip('0')}".removesuffix(".")
     if isinstance(value, np.datetime64):
         return str(value).replace("T", " ")
     if isinstance(value, datetime.timedelta | np.timedelta64):

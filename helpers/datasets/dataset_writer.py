@@ -99,7 +99,9 @@ def _relation_text(facts: pd.DataFrame, questions: Sequence[str]) -> str:
 def _whole_number(exposure: object, where: str) -> object:
     """Return an exposure as a whole number if it is one, and else as it is."""
     text = cell_text(exposure, where)
-    return int(text) if re.fullmatch(r"[0-9]{1,30}", text) else exposure
+    if re.fullmatch(r"[0-9]{1,30}", text):
+        return int(text)
+    return exposure
 
 
 def _write_texts(texts: Mapping[str, str], folder: Path) -> None:
@@ -181,7 +183,7 @@ def _plain_table(facts: pd.DataFrame) -> pd.DataFrame:
             "The table of facts has names of several levels over its columns: give "
             f"it plain ones, such as {', '.join(TEXT_COLUMNS)}."
         )
-    if any(name in TEXT_COLUMNS for name in facts.index.names):
+    if not set(TEXT_COLUMNS).isdisjoint(facts.index.names):
         facts = facts.reset_index()
     names = [cell_text(str(name), "The columns") for name in facts.columns]
     for name in (*TEXT_COLUMNS, "distractors", "exposure"):
@@ -235,4 +237,4 @@ def _wrong_objects(cell: object, where: str) -> list[str]:
     """Return a fact's wrong objects, without empty ones."""
     if is_missing(cell):
         raise UserError(f"{where} has no distractors: give a list of texts to each.")
-    return [text for text in cell_texts(cell, where) if text]
+    return list(filter(None, cell_texts(cell, where)))

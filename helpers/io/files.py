@@ -230,7 +230,7 @@ def read_csv_rows(
     rows = []
     where = f"{path}, line {reader.line_num + 1}"
     for cells in reader:
-        is_filled = any(cell.strip() for cell in cells)
+        is_filled = any(map(str.strip, cells))
         if is_filled and len(cells) != len(header):
             raise UserError(
                 f"{where} has {len(cells)} cells and the header {len(header)}: put a "

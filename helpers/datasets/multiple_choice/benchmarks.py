@@ -154,7 +154,7 @@ def _continued(path: Path, rows: Rows) -> Items:
         options = [row[column].strip() for column in SENTENCE_COLUMNS]
         cell = row.get("paraphrases")
         texts = cell_texts(cell, row["where"], keep_lines=True)
-        paraphrases = [text for text in texts if text]
+        paraphrases = list(filter(None, texts))
         text = row[column].strip()
         item = _item(row, name, topic, text, options, 0)
         yield item | {"paraphrases": paraphrases}

@@ -3,8 +3,7 @@
 A CSV, TSV or Parquet file or JSON lines have the columns ``question, options, answer``:
 ``options`` is a list, or texts parted by "|" (:mod:`helpers.datasets.cells`);
 ``answer`` is the text of the correct option or its number from 0. Optional: ``item`` (a
-name), ``relation`` (a topic) and ``paraphrases`` (other wordings, written as the options
-are).
+name), ``relation`` (a topic) and ``paraphrases`` (other wordings, as options are).
 """
 
 import re
@@ -150,7 +149,7 @@ def _item_of_row(number: int, row: dict[str, Any]) -> dict[str, Any]:
     """Return the item in a row of a table."""
     where = row["where"]
     options = cell_texts(row["options"], where, keep_lines=True)
-    keys = [_option_key(text) for text in options]
+    keys = list(map(_option_key, options))
     for place, key in enumerate(keys):
         first = keys.index(key)
         if first < place and options[place]:
@@ -168,7 +167,7 @@ def _item_of_row(number: int, row: dict[str, Any]) -> dict[str, Any]:
     }
     if "paraphrases" in row:
         paraphrases = cell_texts(row["paraphrases"], where, keep_lines=True)
-        item["paraphrases"] = [text for text in paraphrases if text]
+        item["paraphrases"] = list(filter(None, paraphrases))
     item["where"] = where
     return item
 
@@ -185,6 +184,6 @@ def _place_of_answer(answer: str, options: list[str]) -> int:
         return options.index(answer)
     if answer.isdecimal() and int(answer) < len(options):
         return int(answer)
-    keys = [_option_key(text) for text in options]
+    keys = list(map(_option_key, options))
     key = _option_key(answer)
     return keys.index(key) if key in keys else -1
