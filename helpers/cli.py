@@ -5,6 +5,7 @@ status 2.
 """
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -99,6 +100,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 # What a light install may lack is a library; a lack of these is a fault of ours.
 OWN_PACKAGES = ("helpers", "book", "notebooks")
+# Of a stream that takes no more: a full disk, a closed descriptor, a broken device.
+FAILED_OUTPUT_ERRORS = (errno.ENOSPC, errno.EBADF, errno.EIO)
 
 
 def print_model_measures(args: argparse.Namespace) -> None:
@@ -119,7 +122,7 @@ def print_model_measures(args: argparse.Namespace) -> None:
         print(_table(of_all_facts))
         _print_unanswered(of_all_facts)
         print(f"The run is in {path_from_project(place)}.")
-        sys.stdout.flush()
+        print(end="", flush=True)
 
 
 def print_log_measures(args: argparse.Namespace) -> None:
@@ -339,8 +342,16 @@ def run_command(
     """Parse the words of a command line, run its command and return the exit status."""
     args = top.parse_args(arguments)
     call, _ = commands[args.command]
+    if sys.flags.optimize > 1:
+        print(
+            "error: python -OO takes away texts that libraries need: leave -OO out.",
+            file=sys.stderr,
+        )
+        return 2
     try:
-        return call(args) or 0
+        status = call(args) or 0
+        print(end="", flush=True)  # what cannot be written is told here, not at exit
+        return status
     except UserError as error:
         print(f"error: {printable_line(error)}", file=sys.stderr)
         return 2
@@ -354,14 +365,29 @@ def run_command(
         )
         return 2
     except BrokenPipeError:  # whoever read along has what they wanted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_further_output()
         return 0
+    except OSError as error:
+        if error.filename is not None or error.errno not in FAILED_OUTPUT_ERRORS:
+            raise
+        _discard_further_output()
+        print(
+            f"error: The output cannot be written ({error.strerror}): make room, or "
+            "write it elsewhere. Finished runs are kept.",
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         print(
             "error: Interrupted: the same command goes on where this stopped.",
             file=sys.stderr,
         )
         return 130
+
+
+def _discard_further_output() -> None:
+    """Let what is still to be printed go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def argument_parser(

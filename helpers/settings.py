@@ -34,7 +34,7 @@ def settings_from_words(
     Parameters
     ----------
     words : iterable of str
-        Each ``name=value``; of two of one name the last counts.
+        Each ``name=value``, and each name once.
     defaults : mapping
         The settings that there are, with their defaults.
     owner : str
@@ -50,7 +50,8 @@ def settings_from_words(
     Raises
     ------
     UserError
-        If a word has no ``=``, names no setting, or has a value of another type.
+        If a word has no ``=``, names no setting or one that another word sets, or has a
+        value of another type.
 
     Examples
     --------
@@ -71,6 +72,8 @@ def settings_from_words(
             )
         if name not in defaults:
             raise UserError(_unknown_name(name, defaults, owner))
+        if name in settings:
+            raise UserError(f"The parameter {name} is set twice: set it once.")
         value = value_from_text(name, text, defaults[name])
         least_value = least.get(name, 0)
         if isinstance(defaults[name], int) and value < least_value:

@@ -99,3 +99,30 @@ def test_runs_are_described_packed_and_verified(tmp_path, capsys):
     assert told.err.startswith("error: bad.zip is refused: it is no whole zip archive")
     assert "none.zip is refused: There is no file" in told.err
     assert told.err.count("\n") == 1
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
+def test_output_that_cannot_be_written_is_told_in_a_sentence(monkeypatch, capsys):
+    commands = {"say": (lambda args: print("said"), "")}
+    parser = cli.argument_parser(commands=commands)
+    with FULL.open("w") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        status = cli.run_command(parser, commands, ["say"])
+    assert status == 2
+    assert capsys.readouterr().err.startswith("error: The output cannot be written (No")
+
+
+def test_a_closed_output_is_no_error(monkeypatch):
+    commands = {"say": (lambda args: print("said"), "")}
+    monkeypatch.setattr("sys.stdout", None)
+    assert (
+        cli.run_command(cli.argument_parser(commands=commands), commands, ["say"]) == 0
+    )
+
+
+def test_python_without_docstrings_is_refused_in_a_sentence(root):
+    done = run_python("-OO", "-m", "helpers", "devices", cwd=root, code=2)
+    assert done.stderr.startswith("error: python -OO takes away")

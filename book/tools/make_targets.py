@@ -57,8 +57,9 @@ def target_commands(target: str, variables: Mapping[str, str]) -> list[list[str]
         ]
     if target == "questions":
         run = ["run", "knowledge_base", model, "--runs=runs/questions", "--set"]
-        run += ["dataset=seen_qa", f"sources={variables.get('SOURCES', '')}"]
-        return [[*run, "n_seen=100", "n_unseen=5", *settings]]
+        usual = ["dataset=seen_qa", f"sources={variables.get('SOURCES', '')}"]
+        usual += ["n_seen=100", "n_unseen=5"]
+        return [[*run, *_settings_with_usual(settings, usual)]]
     if target == "benchmarks":
         names = dict.fromkeys(variable_words("BENCHMARKS", variables))
         return [_benchmark_command(name, model, settings) for name in names]
@@ -73,7 +74,15 @@ def _benchmark_command(name: str, model: str, settings: Sequence[str]) -> list[s
     """Return the command that runs the multiplicity chapter on one benchmark."""
     stem = Path(name).name.removesuffix(".csv") or "benchmark"
     run = ["run", "multiplicity", model, f"--runs=runs/benchmarks/{stem}"]
-    return [*run, "--set", f"dataset={name}", "n_items=50", *settings]
+    usual = [f"dataset={name}", "n_items=50"]
+    return [*run, "--set", *_settings_with_usual(settings, usual)]
+
+
+def _settings_with_usual(settings: Sequence[str], usual: Sequence[str]) -> list[str]:
+    """Return a user's settings after the usual ones that these do not set."""
+    names = {word.partition("=")[0] for word in settings}
+    left = [word for word in usual if word.partition("=")[0] not in names]
+    return [*left, *settings]
 
 
 def main(target: str, *rest: str) -> int:

@@ -125,6 +125,7 @@ def _make_here(jobs: Sequence[Job], runs: Path, cores: int) -> None:
             large.append(job)
     started = time.monotonic()
     done = 0
+    failed = 0
     for of_a_size, side_by_side in ((small, min(2, cores)), (large, 1)):
         pool = ThreadPoolExecutor(side_by_side)
         threads = cores // side_by_side
@@ -132,35 +133,41 @@ def _make_here(jobs: Sequence[Job], runs: Path, cores: int) -> None:
         for job in of_a_size:
             futures.append(pool.submit(_call, job_command(job, runs), threads))
         try:
-            for _ in as_completed(futures):
+            for future in as_completed(futures):
                 done += 1
-                _print_progress(done, len(jobs), time.monotonic() - started)
+                failed += future.result() != 0
+                seconds = time.monotonic() - started
+                _print_progress(done, len(jobs), seconds, failed)
         finally:  # what is at work hears Ctrl-C as well, and is waited for
             pool.shutdown(cancel_futures=True)
 
 
-def _print_progress(done: int, total: int, seconds: float) -> None:
+def _print_progress(done: int, total: int, seconds: float, failed: int = 0) -> None:
     """Print how many runs are made, and about how long the others will take."""
     minutes = seconds / 60
     minutes_left = minutes / done * (total - done)
-    line = f"{done} of {total} runs made in {minutes:.1f} minutes"
+    line = f"{done - failed} of {total} runs made"
+    if failed:
+        line += f" and {failed} failed"
+    line += f" in {minutes:.1f} minutes"
     if minutes_left:
         line += f", about {minutes_left:.1f} left"
     print(line, file=sys.stderr)
 
 
-def _call(words: list[str], threads: int | None = None) -> None:
-    """Run a command in the project's folder; it says itself what became of it."""
+def _call(words: list[str], threads: int | None = None) -> int:
+    """Run a command in the project's folder and return its exit status."""
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     if threads is not None:
         environment |= dict.fromkeys(THREAD_VARIABLES, str(threads))
-    subprocess.run(
+    finished = subprocess.run(
         words,
         cwd=PROJECT_FOLDER,
         env=environment,
         stdout=STDERR_DESCRIPTOR,
         check=False,
     )
+    return finished.returncode
 
 
 def _make_with_snakemake(jobs: Sequence[Job], runs: Path, profile: Path) -> None:

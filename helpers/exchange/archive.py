@@ -12,6 +12,7 @@ from helpers import UserError, reraise_as_user_error, reraise_failed_write
 from helpers.exchange.record import SharedRuns, record_file_name
 from helpers.io.files import parse_json
 from helpers.runs import environment
+from helpers.studies import STUDIES
 
 MANIFEST_FILE = "manifest.json"
 LARGEST_ARCHIVE = 256 * 2**20  # bytes of an archive
@@ -102,6 +103,12 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
 
 def unpack_archive(shared: SharedRuns, folder: Path) -> None:
     """Write verified runs of a model into a folder, for `helpers.runs.load`."""
+    for name in shared.record["runs"]:
+        if name not in STUDIES:  # it could name a place outside the folder
+            raise UserError(
+                f"The archive holds a run of {name!r:.60}, which is no study: verify "
+                "it before it is unpacked."
+            )
     for name, run in shared.record["runs"].items():
         place = folder / name
         place.mkdir(parents=True)

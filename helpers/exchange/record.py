@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from helpers import UserError, reraise_as_user_error, stats
+from helpers import UserError, reraise_as_user_error, schemas, stats
 from helpers.io.files import read_parquet_table
 from helpers.models import server_address
 from helpers.models.checkpoints import HUB_ID_PATTERN, bundled_models
@@ -42,6 +42,13 @@ RUN_FIELDS = (
     "finished",
 )
 DATASET_FIELDS = ("title", "version", "licence", "checksum", "rows")
+# Of answers, beside those that `helpers.schemas` tells: what chapters and banks add.
+FURTHER_ANSWER_COLUMNS = frozenset(
+    (
+        *("option", "correct", "type", "pool", "part", "text", "kind"),
+        *("exposures", "false_object", "false_exposures", "plain", "n_choices"),
+    )
+)
 PLACE_SETTINGS = {"model", "run_dir", "runs_dir"}  # settings that say where, not what
 SNAPSHOT_PATTERN = re.compile(r"models--([^/\\]+)[/\\]snapshots")  # of the hub's cache
 
@@ -75,10 +82,24 @@ def describe_runs(folder: str | Path) -> SharedRuns:
                 "again, or give the folder of one."
             )
         file = f"{study}/answers.parquet"
-        files[file] = _parquet_bytes(store.load_answers(place))
+        answers = store.load_answers(place)
+        answers = answers[public_columns(study, answers)]
+        files[file] = _parquet_bytes(answers)
         record["model"] = model
         record["runs"][study] = _public_run(manifest, file, files[file])
     return SharedRuns(record, files)
+
+
+def public_columns(study: str, answers: pd.DataFrame) -> list[str]:
+    """Return the columns of answers that an archive may hold.
+
+    They are those of the study's schema; all, of a study that has none.
+    """
+    columns = schemas.columns_of("answers", study)
+    if not any(column.study == study for column in columns):
+        return list(answers)
+    known = {column.column for column in columns} | FURTHER_ANSWER_COLUMNS
+    return [name for name in answers if name in known]
 
 
 def _parquet_bytes(answers: pd.DataFrame) -> bytes:

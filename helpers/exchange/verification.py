@@ -120,6 +120,7 @@ def _verified_run(shared: SharedRuns, study: str) -> VerifiedRun:
     run = shared.record["runs"][study]
     try:
         answers = shared.answers(study)
+        _check_columns(study, answers)
         _check_counts(run, answers)
         _check_settings(study, run, shared.record["model"], answers)
         _check_names_of_measures(study, run["measures"])
@@ -144,9 +145,21 @@ def _verified_run(shared: SharedRuns, study: str) -> VerifiedRun:
     return VerifiedRun(study, len(answers), n_holding, added, recomputed)
 
 
+def _check_columns(study: str, answers: pd.DataFrame) -> None:
+    """Refuse columns that the study's answers do not have."""
+    unknown = set(answers) - set(record.public_columns(study, answers))
+    if unknown:
+        raise UserError(
+            f"its answers have the column {min(unknown)!r:.60}, which those of the "
+            "study do not have"
+        )
+
+
 def _check_counts(run: Record, answers: pd.DataFrame) -> None:
-    """Refuse a number of answers that is not theirs, and two seeds."""
+    """Refuse a number of answers that is not theirs or 0, and two seeds."""
     n_reported = run["answers"]["rows"]
+    if answers.empty:
+        raise UserError("it holds no answers")
     if len(answers) != n_reported:
         raise UserError(
             f"its manifest says {n_reported} answers, and it holds {len(answers)}"

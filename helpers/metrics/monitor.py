@@ -78,6 +78,8 @@ def check_alphas(alphas: Sequence[float]) -> tuple[float, float, float]:
             "MONITOR needs three alphas of at least 0, such as 1/3, 1/3, 1/3, "
             f"not {list(alphas)}."
         )
+    if not weights.any():
+        raise UserError("MONITOR's three alphas are all 0: give one above 0.")
     first, second, both = weights.tolist()
     return first, second, both
 

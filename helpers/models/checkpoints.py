@@ -87,7 +87,7 @@ def _distinct_name(name: str) -> str:
     source = repository_and_revision(name)
     if source:
         repo, revision = source
-        if name == repo:
+        if name == repo and "--" not in name:  # which stands for the slash in a slug
             return name
         words = (repo, (revision or "")[:12], _file(name), _digits(name))
         return "-".join(word for word in words if word)

@@ -190,7 +190,15 @@ def _rules(
         end_ids = getattr(settings, "eos_token_id", None)
         if not isinstance(end_ids, list | tuple):
             end_ids = [end_ids]
-        ends.update(token for token in end_ids if token is not None)
+        for token in end_ids:
+            if token is None:
+                continue
+            if not isinstance(token, int):
+                raise UserError(
+                    f"{model.name} has the eos_token_id {token!r:.60}: give the number "
+                    "of a token in its config.json and generation_config.json."
+                )
+            ends.add(token)
     return StoppingRules(int(max_new_tokens), tuple(stop), tuple(sorted(ends)))
 
 

@@ -1,6 +1,5 @@
 """Measure a model by studies, without a notebook: ask, compute, save a run of each."""
 
-import contextlib
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,11 +85,13 @@ def measure_model(
         place = Path(folder) / lm.slug / name
         try:
             with store.lock_folder(place):
-                _tell_replaced_run(place, run_settings)
+                note = _note_on_replaced_run(place, run_settings)
                 measured_run = measure_by_study(name, lm, run_settings, place)
         except UserError as error:
             failures.append(f"{name}: {error}")
         else:
+            if note:
+                print(note, file=sys.stderr)
             yield measured_run
     if failures:
         raise UserError(" ".join(failures))
@@ -122,20 +123,20 @@ def _model_for_settings(name: str, settings: Mapping[str, Any]) -> LanguageModel
     return lm
 
 
-def _tell_replaced_run(place: Path, settings: Mapping[str, Any]) -> None:
-    """Say that a run with other settings, if one is there, gives way to a new one."""
-    with contextlib.suppress(UserError):
+def _note_on_replaced_run(place: Path, settings: Mapping[str, Any]) -> str:
+    """Return what to say of a run with other settings that a new one replaces."""
+    try:
         before = store.load_manifest(place)["parameters"]
-        changed = []
-        for name in settings:
-            # As texts: a tuple comes back as a list.
-            if name in before and _json(before[name]) != _json(settings[name]):
-                changed.append(name)
-        if changed:
-            print(
-                f"{place}: the run with another {', '.join(changed)} is replaced.",
-                file=sys.stderr,
-            )
+    except UserError:  # there is none, or it cannot be read
+        return ""
+    changed = []
+    for name in settings:
+        # As texts: a tuple comes back as a list.
+        if name in before and _json(before[name]) != _json(settings[name]):
+            changed.append(name)
+    if not changed:
+        return ""
+    return f"{place}: the run with another {', '.join(changed)} is replaced."
 
 
 def _json(value: object) -> str:

@@ -234,7 +234,8 @@ def save(
         parts["run.json"].write_text(f"{text}\n", encoding="utf-8")
         for name in LEFT_BY_EARLIER_RUN:
             (run.folder / name).unlink(missing_ok=True)
-        for name, part in parts.items():
+    for name, part in parts.items():
+        with reraise_failed_write(run.folder / name, SAVE_REMEDY, *parts.values()):
             part.replace(run.folder / name)
     return run.folder
 
@@ -319,7 +320,12 @@ def _parsed_manifest(path: Path) -> dict[str, Any]:
     """Return what the manifest at a path holds."""
     try:
         with files.reraise_as_malformed_file(path.name):
-            return dict(files.parse_json(files.read_text(path), path.name))
+            manifest = files.parse_json(files.read_text(path), path.name)
+            if not isinstance(manifest, dict):
+                raise UserError("it holds no object")
+            if not isinstance(manifest.get("parameters"), dict):
+                raise UserError("it holds no parameters")
+            return manifest
     except UserError as error:
         raise UserError(
             f"{path} is damaged ({error}): run the chapter again."

@@ -203,6 +203,14 @@ def test_no_path_of_a_machine_is_made_public(tmp_path):
     assert len(exchange.verify_archive(path)[1]) == 4
 
 
+def test_what_was_not_verified_is_not_unpacked_elsewhere(shared, tmp_path):
+    told = copy.deepcopy(shared.record)
+    told["runs"]["../outside"] = told["runs"].pop("monitor")
+    with pytest.raises(UserError, match=r"run of '\.\./outside', which is no study"):
+        exchange.unpack_archive(record.SharedRuns(told, shared.files), tmp_path / "in")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_server_is_not_named(tmp_path):
     folder = saved(tmp_path, "m")
     amend(folder, name="http://annabel.example:8000#org/m", server={"url": "annabel"})
@@ -437,6 +445,8 @@ def righted(answers):
             True,
             "monitor: its answers cannot be measu",
         ),
+        (lambda answers: answers.assign(mine="a"), True, "have the column 'mine'"),
+        (lambda answers: answers.head(0), True, "monitor: it holds no answers"),
     ],
 )
 def test_other_answers_are_refused(shared, tmp_path, change, sign, reason):

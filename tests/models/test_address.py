@@ -96,6 +96,9 @@ def test_folders_of_runs_differ_where_the_models_do(tmp_path, monkeypatch):
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+", folder) for (folder,) in folders)
     assert model_slug("http://localhost:8000#a/b").startswith("localhost_8000--a--b-")
     assert (model_slug("org/model-a"), model_slug("x/m")[:2]) == ("org--model-a", "m-")
+    clashing = {model_slug(name) for name in ("a/b", "a--b", "a--b/c", "a/b--c")}
+    assert len(clashing) == 4
+    assert "a--b" in clashing
 
 
 def test_a_server_has_no_files():

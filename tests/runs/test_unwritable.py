@@ -60,3 +60,19 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
     with pytest.raises(UserError, match=sentence) as told:
         write(shared, tmp_path / "file")
     assert "\n" not in str(told.value)
+
+
+def test_the_file_that_is_in_the_way_is_named(tmp_path):
+    run = runs.start("monitor", {"model": "m"}, tmp_path / "monitor")
+    (tmp_path / "monitor" / "answers.parquet").mkdir()
+    with pytest.raises(UserError, match=r"answers\.parquet cannot be written"):
+        runs.save(run, metrics=TABLE, answers=TABLE, model={}, dataset={})
+
+
+@pytest.mark.parametrize("text", ["[]", '{"parameters": null}', '{"parameters": 3}'])
+def test_a_manifest_of_another_form_is_damaged(tmp_path, text):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(
+        UserError, match=r"run\.json is damaged .*run the chapter again"
+    ):
+        runs.load_manifest(tmp_path)

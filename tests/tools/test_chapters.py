@@ -154,3 +154,11 @@ def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
     assert files == {"metrics.parquet", "run.json", "notebook.ipynb", "run.log"}
     assert sorted(runs.load_metrics(made)["model"]) == ["other/model", "some/model"]
     assert json.loads((made / "run.json").read_text())["seed"] == 4
+
+
+def test_folders_may_have_braces(tmp_path):
+    folder = tmp_path / "{b}"
+    templates = stand_in_chapters.write_stand_in_template(folder / "notebooks")
+    settings = {"n_facts": 2}
+    made = chapters.run_chapter("monitor", "m/m", settings, folder / "runs", templates)
+    assert (made / "notebook.ipynb").is_file()

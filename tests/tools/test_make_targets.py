@@ -9,6 +9,7 @@ import pytest
 from book.tools import __main__ as tools
 from book.tools import make_targets
 from helpers import UserError
+from helpers.settings import settings_from_words
 from tests.program_calls import run_program
 
 TEXTS = (
@@ -115,3 +116,19 @@ def test_lists_hold_whole_words_and_no_options(text, capsys, monkeypatch):
         make_targets.variable_words("CHAPTERS", os.environ)
     assert make_targets.main("book") == 2
     assert capsys.readouterr().err.startswith("error: CHAPTERS")
+
+
+def test_a_setting_of_ones_own_stands_in_for_the_usual_one():
+    given = {"MODEL": "m", "BENCHMARKS": "fever", "SET": "n_items=5"}
+    [command] = make_targets.target_commands("benchmarks", given)
+    assert command[-2:] == ["dataset=fever", "n_items=5"]
+    [command] = make_targets.target_commands("questions", {"SET": "n_seen=7 seed=1"})
+    assert [word for word in command if word.startswith("n_")] == [
+        "n_unseen=5",
+        "n_seen=7",
+    ]
+
+
+def test_a_setting_that_is_given_twice_is_refused():
+    with pytest.raises(UserError, match="n_facts is set twice"):
+        settings_from_words(["n_facts=5", "n_facts=5"], {"n_facts": 1}, "It has")

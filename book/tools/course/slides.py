@@ -128,7 +128,8 @@ class ExecutedChapter:
         for claim in words.split():
             if claim in self.found:
                 finding = self.found[claim]
-                classes = f"finding {finding.decision} mathjax_ignore"
+                decision = html.escape(str(finding.decision))
+                classes = f"finding {decision} mathjax_ignore"
                 slide.words.append(
                     f'<p class="{classes}" data-claim="{claim}">'
                     f"{html.escape(finding.sentence)}</p>"
