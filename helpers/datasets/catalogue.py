@@ -8,7 +8,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import atlas_facts, facts_without_questions, fktc
+from helpers.datasets import (
+    atlas_facts,
+    fact_identity,
+    facts_without_questions,
+    fktc,
+)
 from helpers.datasets.registry import (
     DATA_FOLDER,
     FactsAndFrames,
@@ -49,7 +54,9 @@ def load(
     DataFrame
         `fact` (unique), `relation`, `subject`, `object`, `distractors` (a list of wrong
         objects, five in the bundled data sets) and, where your own files have it,
-        `exposure`.
+        `exposure`. A fact that repeats an earlier one is left out with a warning. Where
+        a subject of a relation has several objects, `other_objects` lists those of its
+        other rows: each counts as right, and none is a wrong one.
 
     Raises
     ------
@@ -70,7 +77,9 @@ def load(
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
     every = _read(name).facts.drop(columns="place", errors="ignore")
-    pool = keep_relations(every, relations)
+    fact_identity.check_names_of_relations(every["relation"], name)
+    pool = fact_identity.facts_once(keep_relations(every, relations), name)
+    pool = fact_identity.facts_with_other_objects(pool)
     facts = _sample(pool, n, seed)
     if "distractors" not in facts:
         distractors = atlas_facts.draw_distractors(facts, pool, seed)
@@ -129,6 +138,7 @@ def relation_table(name: str | Path) -> pd.DataFrame:
     if name == "atlas":
         return pd.read_csv(DATA_FOLDER / "atlas_relations.csv", keep_default_na=False)
     facts = _read(name).facts
+    facts = facts[~fact_identity.fact_identities(facts).duplicated()]
     fktc_relations = fktc.cloze_templates().set_index("relation")
     groups = facts.groupby("relation", sort=False)
     counts = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique"))
@@ -165,22 +175,23 @@ def notes_on_facts(
     facts = keep_relations(_read(name).facts, relations)
     if "place" not in facts:
         return []
-    question = ["relation", "subject"]
-    is_repeated = facts.duplicated([*question, "object"])
+    is_repeated = fact_identity.fact_identities(facts).duplicated()
     repeated = facts.loc[is_repeated, "place"]
     distinct = facts[~is_repeated]
-    further = distinct[distinct.duplicated(question)]
-    several = further.drop_duplicates(question)["place"]
+    subjects = fact_identity.fact_identities(distinct.assign(object=""))
+    is_further = subjects.duplicated()
+    several = distinct.loc[is_further & ~subjects[is_further].duplicated(), "place"]
     notes = []
     if len(repeated):
         first = repeated.iloc[0]
         notes.append(
-            f"Facts that repeat an earlier one: {len(repeated)}, such as {first}."
+            f"Facts that repeat an earlier one: {len(repeated)}, such as {first}. Each "
+            "counts once."
         )
     if len(several):
         notes.append(
             f"Subjects with more than one object: {len(several)}, such as that of "
-            f"{several.iloc[0]}. Where one of them is asked for, the others are wrong."
+            f"{several.iloc[0]}. Each of them counts as right."
         )
     return notes
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError, check_columns
-from helpers.datasets import atlas_facts, fktc
+from helpers.datasets import atlas_facts, fact_identity, fktc
 from helpers.datasets.cells import cell_text, cell_texts, is_missing, list_in_cell
 from helpers.metrics.canonical import comparison_key
 
@@ -38,7 +38,8 @@ def write_dataset(
         Relation to its question templates, each with one [X] for the subject; the first
         is the base question. A relation's name is free of ``-``, ``.`` and slashes.
     folder : str or Path
-        Made if it is missing; files of the same relations are replaced.
+        Made if it is missing; files of the same relations are replaced. A fact that
+        repeats an earlier one is left out with a warning.
     seed : int
         Of the draw of wrong objects.
 
@@ -159,6 +160,8 @@ def _checked_facts(
     if not len(facts):
         raise UserError(f"There is no fact: give its {', '.join(TEXT_COLUMNS)}.")
     _check_spelling(facts)
+    facts = fact_identity.facts_once(facts, "The table of facts")
+    fact_identity.check_names_of_relations(facts["relation"], "The table of facts")
     for relation in facts["relation"].unique():
         _check_relation(relation, templates)
     if "distractors" in facts and facts["distractors"].notna().any():

@@ -1,7 +1,7 @@
 """The questions of the knowledge-base chapter, with shots and wrong answers."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +9,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import catalogue, seen_questions, unseen_questions
+from helpers.datasets import (
+    catalogue,
+    fact_identity,
+    seen_questions,
+    unseen_questions,
+)
 from helpers.datasets.exposure import training_exposure
 
 N_SEEN_SHOTS, N_UNSEEN_SHOTS = 280, 40  # sizes of the paper's two repositories
@@ -108,7 +113,7 @@ def knowledge_base_questions(  # noqa: PLR0917 - the chapter gives all by positi
         files = list(sources) or list(seen_questions.PUBLISHED_SOURCES)
         asked, rest = seen_questions.draw_seen_questions(files, n_seen, seed, judge)
         pool = _first_answers(pd.concat([asked, rest]), "type")
-        asked = asked.assign(pool=asked["type"])
+        asked = asked.assign(pool=asked["type"], identity=_question_identities(asked))
         rest = rest.assign(pool=rest["type"])
         source = seen_questions.question_source_record(files)
     else:
@@ -119,6 +124,7 @@ def knowledge_base_questions(  # noqa: PLR0917 - the chapter gives all by positi
         notes = catalogue.notes_on_facts(dataset)
     if only is None:
         unseen = unseen.assign(pool=unseen["type"])
+        unseen = unseen.assign(identity=_question_identities(unseen))
         asked = pd.concat([asked, unseen], ignore_index=True)
     pool = pd.concat([pool, _invented_answers()], ignore_index=True)
     is_seen = rest["seen"]
@@ -167,6 +173,7 @@ def _questions_of_facts(
             "type": facts["relation"].map(types).fillna("other"),
             "seen": True,
             "pool": facts["relation"],
+            "identity": _identities(facts["relation"], facts["subject"], objects),
         }
     )
     # Drawn before anything is left out: models of unlike training are asked much the
@@ -196,6 +203,19 @@ def _questions_of_facts(
     asked = table[is_asked].reset_index(drop=True)
     rest = table[~is_asked].reset_index(drop=True)
     return asked, rest, pool
+
+
+def _question_identities(table: pd.DataFrame) -> list[str]:
+    """Return the identity of each question: its source, its words and its answers."""
+    return _identities(table["group"], table["question"], table["answers"])
+
+
+def _identities(
+    groups: Iterable[str], names: Iterable[str], answers: Iterable[Sequence[str]]
+) -> list[str]:
+    """Return the identities of what is asked in groups and has several answers."""
+    rows = zip(groups, names, answers, strict=True)
+    return [fact_identity.identity_text(*row) for row in rows]
 
 
 def _questions_with_clear_exposure(

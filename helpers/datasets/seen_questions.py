@@ -20,6 +20,7 @@ import pandas as pd
 
 from helpers import UserError, reraise_as_user_error
 from helpers.datasets.cells import cell_text, cell_texts, list_in_cell
+from helpers.datasets.fact_identity import folded_text
 from helpers.datasets.registry import (
     DATA_FOLDER,
     SOURCE_RECORD_FIELDS,
@@ -153,7 +154,12 @@ def read_questions(source: str | Path) -> pd.DataFrame:
         with files.reraise_as_malformed_file(path):
             for record, where in _question_records(path):
                 question, answers, n_answers = _parse(record, name, where)
-                questions.setdefault(question, (question, answers, n_answers))
+                if question in questions:
+                    _, earlier, n_earlier = questions[question]
+                    answers, n_answers = _answers_of_both(
+                        (earlier, n_earlier), (answers, n_answers)
+                    )
+                questions[question] = (question, answers, n_answers)
     if not questions:
         raise UserError(f"{source} holds no question: give a file with at least one.")
     rows = []
@@ -161,6 +167,22 @@ def read_questions(source: str | Path) -> pd.DataFrame:
         rows.append((f"{name}-{number:05d}", name, *row))
     columns = ["item", "group", "question", "answers", "n_answers"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _answers_of_both(
+    earlier: tuple[list[str], int], later: tuple[list[str], int]
+) -> tuple[list[str], int]:
+    """Join the answers of a question that is there twice, and their numbers.
+
+    Answers that share a spelling are one answer with its aliases.
+    """
+    answers, n_answers = earlier
+    more, n_more = later
+    known = {folded_text(text) for text in answers}
+    added = [text for text in more if folded_text(text) not in known]
+    if len(added) < len(more):
+        return [*answers, *added], max(n_answers, n_more)
+    return [*answers, *added], n_answers + n_more
 
 
 def _question_records(path: Path) -> Iterator[tuple[dict[str, Any], str]]:

@@ -17,6 +17,8 @@ _FACT_COLUMNS = ["item", "relation"]
 def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     """Add ``right``: is each greedy answer (``text``) the ``object``, by a rule.
 
+    The ``other_objects`` of a row, if there are any, count as right, too.
+
     >>> answers = {"text": ["France.", "Peru"], "object": ["France", "Chad"]}
     >>> texts = pd.DataFrame(answers)
     >>> mark_texts(texts).right.tolist()
@@ -24,8 +26,22 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     """
     matches = match_rule(rule)
     check_columns(texts, ("text", "object"), "texts")
-    pairs = zip(texts["text"], texts["object"], strict=True)
-    return texts.assign(right=[matches(text, gold) for text, gold in pairs])
+    right = []
+    for text, objects in zip(texts["text"], _true_objects(texts), strict=True):
+        right.append(any(matches(text, gold) for gold in objects))
+    return texts.assign(right=right)
+
+
+def _true_objects(texts: pd.DataFrame) -> list[list[str]]:
+    """Return the objects that count as right in each row, its own one first."""
+    own = [[gold] for gold in texts["object"]]
+    if "other_objects" not in texts:
+        return own
+    true = []
+    for objects, others in zip(own, texts["other_objects"], strict=True):
+        is_list = pd.api.types.is_list_like(others)
+        true.append([*objects, *others] if is_list else objects)
+    return true
 
 
 def accuracy_and_coverage_by_rule(
@@ -57,7 +73,8 @@ def mark_echoed_wrong_words(
     answers = texts[texts["context"] == "wrong"]
     contexts = zip(answers["item"], answers["context_index"], strict=True)
     heard = [wrong_words[fact][index] for fact, index in contexts]
-    marked = mark_texts(answers.assign(object=heard), rule)
+    echoes = answers.drop(columns="other_objects", errors="ignore")
+    marked = mark_texts(echoes.assign(object=heard), rule)
     return answers.assign(heard=heard, right=marked["right"])
 
 

@@ -126,7 +126,7 @@ def question_probes(
                     context_index=index,
                 )
                 rows.append(row)
-    return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
+    return _probe_table(rows, facts)
 
 
 def monitor_probes(
@@ -209,7 +209,7 @@ def monitor_probes(
                 context_index=index,
             )
             rows.append(row)
-    return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
+    return _probe_table(rows, facts)
 
 
 def fact_check_probes(
@@ -353,7 +353,7 @@ def _question_row(
     context_index: int,
 ) -> dict[str, Any]:
     """Return the probe whose one continuation is the fact's object, by column."""
-    return {
+    row = {
         "item": fact["fact"],
         "relation": fact["relation"],
         "variant": variant,
@@ -368,6 +368,17 @@ def _question_row(
         "subject": fact["subject"],
         "object": fact["object"],
     }
+    if "other_objects" in fact:
+        row["other_objects"] = fact["other_objects"]
+    return row
+
+
+def _probe_table(rows: list[dict[str, Any]], facts: pd.DataFrame) -> pd.DataFrame:
+    """Return probes as a table, with other right objects where facts have any."""
+    columns = list(QUESTION_COLUMNS)
+    if "other_objects" in facts:
+        columns.append("other_objects")
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _templates_by_relation(

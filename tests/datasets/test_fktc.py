@@ -26,7 +26,8 @@ def write(path, *lines):
 
 
 def test_the_published_files_hold_what_the_data_page_counts(published):
-    facts, frames = datasets.load(published), datasets.prompt_frames(published)
+    facts, frames, _ = fktc.read_fktc(published)
+    facts = facts.drop(columns="place")
     questions = frames[frames["kind"] == "qa"].groupby("relation").size()
     assert facts["relation"].nunique() == 20
     assert len(facts) == 16_198
@@ -42,6 +43,18 @@ def test_the_published_files_hold_what_the_data_page_counts(published):
     repeated, several = datasets.notes_on_facts(published)
     assert repeated.startswith("Facts that repeat an earlier one: 12,")
     assert several.startswith("Subjects with more than one object: 244,")
+
+
+def test_published_facts_are_asked_once_and_without_true_distractors(published):
+    with pytest.warns(UserWarning, match="repeats 12 of its facts"):
+        facts = datasets.load(published)
+    assert len(facts) == 16_186
+    read = fktc.read_fktc(published).facts.set_index("fact")["distractors"].str.len()
+    fewer = read[facts["fact"]].to_numpy() - facts["distractors"].str.len()
+    assert (fewer.sum(), (fewer > 0).sum()) == (81, 64)
+    union = facts[facts["subject"] == "Middle East"].iloc[0]
+    assert "Europe" not in union["distractors"]
+    assert "Europe" in union["other_objects"]
 
 
 def test_clozes_are_those_of_the_paper_but_for_one(shared):
@@ -107,9 +120,9 @@ def test_repeated_facts_and_subjects_with_two_objects_are_noted_with_a_line(tmp_
     path = write(tmp_path / "P9.json", HEADER, ROW, "", ROW, other)
     repeated, several = datasets.notes_on_facts(path)
     assert repeated.startswith("Facts that repeat an earlier one: 1,")
-    assert repeated.endswith("P9.json, line 4.")
+    assert repeated.endswith("P9.json, line 4. Each counts once.")
     assert "Subjects with more than one object: 1," in several
-    assert "P9.json, line 5" in several
+    assert "P9.json, line 5. Each of them counts as right." in several
     write(tmp_path / "P8.json", HEADER, ROW)
     assert datasets.notes_on_facts(tmp_path, ["P8"]) == []
     assert len(datasets.notes_on_facts(tmp_path, ["P9"])) == 2

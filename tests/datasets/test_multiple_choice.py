@@ -316,12 +316,44 @@ def test_own_csv_with_names_topics_and_paraphrases(tmp_path):
 def test_own_questions_asked_twice_are_noted(tmp_path):
     rows = [
         ("Up?", "yes|no", "yes"),
-        ("Up?", "yes|no", "no"),
+        ("up? ", "no|Yes", "Yes"),
         ("Down?", "yes|no", "no"),
     ]
-    found = load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
-    assert found.notes == ('Questions that own.csv repeats: 1, such as "Up?".',)
+    with pytest.warns(UserWarning, match=r"own\.csv repeats: 1"):
+        found = load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
+    note = "Questions that own.csv repeats: 1, such as 'up?'; each counts once."
+    assert found.notes == (note,)
+    assert found.items["item"].tolist() == ["row-0000", "row-0002"]
     assert load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows[1:])).notes == ()
+
+
+@pytest.mark.parametrize("second", ["no|yes", "no|yes|perhaps"])
+def test_a_question_with_two_keys_is_refused_with_both(tmp_path, second):
+    rows = [("Up?", "yes|no", "yes"), ("Down?", "yes|no", "no"), ("Up?", second, "no")]
+    with pytest.raises(UserError, match=r"'Up[?]' with the answer 'yes' and .* 'no'"):
+        load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
+
+
+def test_one_question_with_options_apart_may_have_two_keys(tmp_path):
+    rows = [("Which flies?", "bird|stone", "bird"), ("Which flies?", "bee|ore", "bee")]
+    with pytest.warns(UserWarning, match="other options, too: 1, .*'bird' and 'bee'"):
+        found = load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
+    assert len(found.items) == 2
+
+
+def test_case_may_tell_questions_apart_and_both_keys_are_named(tmp_path):
+    rows = [("What is Co?", "metal|gas", "metal"), ("What is CO?", "metal|gas", "gas")]
+    with pytest.warns(UserWarning, match="'metal' and .* 'gas', in other case"):
+        found = load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
+    assert len(found.items) == 2
+
+
+def test_a_topic_is_not_called_as_totals_are(tmp_path):
+    header = (*OWN, "relation")
+    with pytest.raises(UserError, match="relation called 'all'"):
+        load_benchmark(
+            write_csv(tmp_path / "own.csv", header, ("Up?", "yes|no", "yes", "all"))
+        )
 
 
 # The atlas

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets import fact_identity
 from helpers.datasets.cells import cell_text, cell_texts
 from helpers.datasets.registry import record_of_own_files
 from helpers.io import files
@@ -120,19 +121,14 @@ def read_own_questions(path: Path) -> Benchmark:
     for number, record in enumerate(records):
         rows.append(_item_of_row(number, record))
     items = item_table(rows, path)
+    fact_identity.check_names_of_relations(items["relation"], path.name)
+    fact_identity.check_one_key_a_question(items, path.name)
+    items, notes = fact_identity.questions_once(items, path.name)
     kinds: tuple[str, ...] = ("demonstrations", "order", "options")
     if "paraphrases" in items:
         n_paraphrases = items["paraphrases"].map(len)
         if n_paraphrases.min() > 0:
             kinds = ("paraphrases", *kinds)
-    is_repeated = items["question"].duplicated()
-    notes: tuple[str, ...] = ()
-    if is_repeated.any():
-        first = items.loc[is_repeated, "question"].iloc[0]
-        n_repeated = is_repeated.sum()
-        notes = (
-            f'Questions that {path.name} repeats: {n_repeated}, such as "{first}".',
-        )
     checksum = checksum_of_files([path])
     return Benchmark(
         items=items,
