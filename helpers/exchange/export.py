@@ -26,7 +26,14 @@ from helpers.studies import (
 
 EXPORT_FORMAT = EXCHANGE_FORMATS["every_eval_ever"]
 COLLECTION_NAME = "what-language-models-know"
-ABOUT_COLUMNS = ("relation", "variant", "variation", "logprobs")
+ABOUT_COLUMNS = (
+    "relation",
+    "variant",
+    "variation",
+    "logprobs",
+    "identity",
+    "dataset_checksum",
+)
 SUMMARY_COLUMNS = ("estimate", "low", "high", "n")
 
 

@@ -20,6 +20,7 @@ from helpers.stats.group_intervals import (
     intervals_by_group,
 )
 from helpers.stats.paired import (
+    expanded_p_value,
     holm_adjusted_p_values,
     paired_difference,
     simultaneous_level,
@@ -63,6 +64,7 @@ __all__ = [
     "correlation_over_models",
     "correlations_without_each_group",
     "estimate_with_interval",
+    "expanded_p_value",
     "fisher_interval",
     "group_averages",
     "holm_adjusted_p_values",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import scipy.stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from helpers import UserError
@@ -16,6 +17,7 @@ from helpers.stats.resampling import (
     bootstrap_replicates,
     interval_bounds,
     mean,
+    pooled_strata,
 )
 from helpers.stats.results import Difference
 
@@ -105,6 +107,26 @@ def _newcombe_interval(first: np.ndarray, second: np.ndarray) -> tuple[float, fl
         alpha=1 - CONFIDENCE_LEVEL,
     )
     return float(low), float(high)
+
+
+def expanded_p_value(p: float, strata: npt.ArrayLike) -> float:
+    """Widen a p-value of resamples for few facts, one stratum each, as intervals are.
+
+    It is at most 0.05 where the interval of 95 %, expanded
+    (:func:`helpers.stats.resampling.expanded_confidence_level`), leaves out 0.
+
+    >>> round(expanded_p_value(1 - 0.968, [0] * 20), 2)
+    0.05
+    >>> round(expanded_p_value(0.002, [0] * 1000), 4)
+    0.0021
+    """
+    layers = pooled_strata(strata)
+    n = len(layers)
+    freedom = n - len(np.unique(layers))
+    if np.isnan(p) or freedom < 1:
+        return p
+    reach = scipy.stats.norm.isf(p / 2)
+    return float(2 * scipy.stats.t.sf(reach * np.sqrt(freedom / n), freedom))
 
 
 def simultaneous_level(n_intervals: int) -> float:

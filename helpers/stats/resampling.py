@@ -39,6 +39,10 @@ def bootstrap_replicates(
 ) -> np.ndarray:
     """Return a statistic on each bootstrap sample of rows, as for :func:`bootstrap`."""
     table = as_matrix(values)
+    if not isinstance(n_resamples, int | np.integer):
+        raise UserError(
+            f"The number of resamples is {n_resamples!r:.60}: give a whole number."
+        )
     if n_resamples < 1:
         raise UserError(f"A bootstrap needs at least 1 resample, not {n_resamples}.")
     if not len(table):

@@ -23,6 +23,11 @@ from helpers.metrics import (
 from helpers.metrics import knowledge_base as kb
 from helpers.models import LanguageModel
 from helpers.prompts import consistency_questions, shots
+from helpers.studies.identity_columns import (
+    add_identity_columns,
+    check_names_of_facts,
+    texts_by_item,
+)
 from helpers.studies.measures import (
     FIRM_THRESHOLD,
     Half,
@@ -91,6 +96,7 @@ def ask(
     if facts is None:
         bank = questions_of_dataset(n_seen=n_seen, n_unseen=n_unseen)
     else:
+        check_names_of_facts(dataset, facts)
         bank = questions_of_dataset(only=set(facts["fact"]))
     replies = ask_for_responses(
         model,
@@ -114,7 +120,20 @@ def ask(
         cache=cache,
     )
     answers = kb.add_consistency(replies, accuracy.mark_choices(choices))
+    asked = bank.asked.set_index("item")
+    answers = add_identity_columns(
+        answers,
+        bank.source["checksum"],
+        identity=asked["identity"],
+        wordings=texts_by_item(bank.asked, "question"),
+        wrong_words=asked["answers"].map(_no_texts),
+    )
     return schemas.table_with_checked_columns(answers, "answers", "knowledge_base")
+
+
+def _no_texts(answers: Sequence[str]) -> list[str]:
+    """Return the wrong words of a question: it is asked without any."""
+    return []
 
 
 def source(settings: Mapping[str, Any], model: str) -> dict[str, str]:

@@ -11,11 +11,17 @@ from typing import Any
 import pandas as pd
 
 from helpers import datasets, schemas, stats
+from helpers.datasets import fact_identity
 from helpers.datasets.panel import LEFT_OUT_RELATIONS
 from helpers.metrics import latent_knowledge as lke
 from helpers.models import LanguageModel
 from helpers.prompts import context_length, lists
 from helpers.prompts.prompt_texts import SEPARATORS
+from helpers.studies.identity_columns import (
+    add_identity_columns,
+    checksum_of_facts,
+    texts_by_item,
+)
 from helpers.studies.measures import (
     FIRM_THRESHOLD,
     Printed,
@@ -83,6 +89,7 @@ def ask(
     """
     from helpers import probing
 
+    checksum = checksum_of_facts(dataset, facts)
     every_fact = _facts_of_relations(dataset, relations, left_out, seed)
     roles = _facts_with_roles(every_fact, seed)
     if not separator:
@@ -114,6 +121,13 @@ def ask(
         seed=seed,
     )
     answers = probing.score(model, probes, cache=cache)
+    answers = add_identity_columns(
+        answers,
+        checksum,
+        identity=fact_identity.fact_identities(facts.set_index("fact")),
+        wordings=texts_by_item(probes, "prompt"),
+        wrong_words=texts_by_item(probes[~probes["correct"]], "choice"),
+    )
     return schemas.table_with_checked_columns(answers, "answers", "latent_knowledge")
 
 

@@ -17,6 +17,7 @@ from helpers import UserError, datasets, schemas, stats
 from helpers.metrics.matching import holds_answer
 from helpers.models import LanguageModel
 from helpers.stats import Statistic
+from helpers.studies.identity_columns import add_identity_of_answers
 
 FIRM_THRESHOLD = 0.5  # how sure a verdict must be, where a study sets no threshold
 # Arguments of `ask` that change no verdict: they are no settings.
@@ -354,8 +355,11 @@ def add_columns(
     measures: Iterable[Measure],
     **settings: Any,  # of several types
 ) -> pd.DataFrame:
-    """Add the columns that measures compute from answers, with their settings."""
-    facts = facts.copy()
+    """Add the columns that measures compute from answers, with their settings.
+
+    What answers say of the identity of their items is carried over, too.
+    """
+    facts = add_identity_of_answers(facts, answers)
     for measure in measures:
         if measure.from_answers is None:
             continue

@@ -12,9 +12,15 @@ import numpy as np
 import pandas as pd
 
 from helpers import datasets, prompts, schemas, stats
+from helpers.datasets import fact_identity
 from helpers.metrics import accuracy, anchors, matching, monitor
 from helpers.models import LanguageModel
 from helpers.prompts import prompt_formats
+from helpers.studies.identity_columns import (
+    add_identity_columns,
+    checksum_of_facts,
+    texts_by_item,
+)
 from helpers.studies.measures import (
     FIRM_THRESHOLD,
     Half,
@@ -109,8 +115,10 @@ def ask(
     from helpers import probing
     from helpers.probing import format_choice
 
+    checksum = checksum_of_facts(dataset, facts)
     if facts is None:
         facts = datasets.load(dataset, list(relations) or None, n_facts or None, seed)
+    facts = fact_identity.facts_with_other_objects(facts)
     frames = datasets.prompt_frames(dataset, facts["relation"].unique())
     if control and "unrelated" not in facts:
         unrelated = datasets.draw_unrelated_words(dataset, facts, seed)
@@ -118,12 +126,22 @@ def ask(
     if control and "noun" not in facts:
         facts = facts.assign(noun=datasets.draw_control_nouns(dataset, facts, seed))
     wrap = format_choice.probe_wrapper(model, dataset, facts, seed)
-    probes = wrap(prompts.monitor_probes(facts, frames, n_frames))
+    questions = prompts.monitor_probes(facts, frames, n_frames)
+    probes = wrap(questions)
     answered_in_words = None
     if texts is not None:
         in_base_frame = (probes["frame"] == 0) | (probes["context"] != "none")
         answered_in_words = in_base_frame & probes["context"].isin(texts)
     answers = probing.score_and_generate(model, probes, answered_in_words, cache=cache)
+    by_name = facts.set_index("fact")
+    without_context = questions[questions["context"] == "none"]
+    answers = add_identity_columns(
+        answers,
+        checksum,
+        identity=fact_identity.fact_identities(by_name),
+        wordings=texts_by_item(without_context, "prompt"),
+        wrong_words=by_name["distractors"],
+    )
     return schemas.table_with_checked_columns(answers, "answers", "monitor")
 
 

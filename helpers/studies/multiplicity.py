@@ -12,10 +12,15 @@ import numpy as np
 import pandas as pd
 
 from helpers import datasets, schemas, stats
-from helpers.datasets import multiple_choice
+from helpers.datasets import fact_identity, multiple_choice
 from helpers.metrics import choices, multiplicity
 from helpers.models import LanguageModel
 from helpers.prompts import prompt_formats, variations
+from helpers.studies.identity_columns import (
+    add_identity_columns,
+    check_names_of_facts,
+    texts_by_item,
+)
 from helpers.studies.measures import (
     FIRM_THRESHOLD,
     Half,
@@ -97,6 +102,7 @@ def ask(
         bench = benchmark_of_seed(n=n_items or None, relations=list(relations) or None)
         n_shots = bench.n_shots
     else:
+        check_names_of_facts(dataset, facts)
         bench = benchmark_of_seed(only=set(facts["fact"]))
         n_shots = 0
     items = bench.items
@@ -119,6 +125,17 @@ def ask(
     if "false_object" in items:
         false_objects = items.set_index("item")["false_object"]
         answers = answers.assign(false_object=answers["item"].map(false_objects))
+    by_name = items.set_index("item")
+    identity = fact_identity.question_identities(by_name)
+    if "subject" in items:
+        identity = fact_identity.fact_identities(by_name)
+    answers = add_identity_columns(
+        answers,
+        bench.about["checksum"],
+        identity=identity,
+        wordings=texts_by_item(probes, "prompt"),
+        wrong_words=texts_by_item(probes[~probes["correct"]], "text"),
+    )
     return schemas.table_with_checked_columns(answers, "answers", "multiplicity")
 
 

@@ -91,8 +91,10 @@ def _inspect_sample(row: Record, epoch: int) -> Record:
         # A text around the letter: the mark tells which option it names.
         if len(answer) != 1 and bool(row["right"]):
             answer = target[0]
+    # Rows of two data sets may have one name: ours say what they are about.
+    identity = (row["about"] or {}).get("identity")
     return {
-        "id": row["item"],
+        "id": identity or row["item"],
         "epoch": epoch,
         "input": row["read"] or row["prompt"],
         "question": row["prompt"],
