@@ -214,21 +214,15 @@ def _with_different_names(sides: list[list[Task]]) -> list[list[Task]]:
 
 def _check_sides(sides: list[list[Task]]) -> None:
     """Refuse a log that is on two sides, and logs of different tools."""
-    every_log = []
+    every_log: list[Log] = []
     for side in sides:
-        paths: set[Path] = set()
+        earlier = {log.path.resolve() for log in every_log}
         for task in side:
+            for log in task.logs:
+                if log.path.resolve() in earlier:
+                    raise UserError("A log is on both sides: name each file once.")
             every_log.extend(task.logs)
-            paths.update(log.path.resolve() for log in task.logs)
-        earlier = {log.path.resolve() for log in every_log[: -_n_logs(side)]}
-        if paths & earlier:
-            raise UserError("A log is on both sides: name each file once.")
     logs.check_same_tool(every_log)
-
-
-def _n_logs(side: list[Task]) -> int:
-    """Return how many logs a side has."""
-    return sum(len(task.logs) for task in side)
 
 
 def _document_key(row: logs.Record) -> Hashable:
