@@ -28,7 +28,7 @@ COLUMNS = [
     "dataset",
     "seed",
     "weights",
-    "version",
+    "torch",
 ]
 MARK_BY_DECISION = {
     "holds": "●",
@@ -73,7 +73,7 @@ def _description_of_run(manifest: dict) -> dict[str, object] | None:
         "dataset": settings.get("dataset", ""),
         "seed": settings["seed"],
         "weights": str(manifest["model"].get("weights_sha", ""))[:8],
-        "version": manifest["version"],
+        "torch": manifest["versions"]["torch"],
     }
 
 

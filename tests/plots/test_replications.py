@@ -17,7 +17,7 @@ def write_run(folder, model, estimate, chapter="monitor", dataset="atlas"):
         "chapter": chapter,
         "parameters": {"model": model, "dataset": dataset, "seed": 0},
         "model": {"weights_sha": "0123456789abcdef"},
-        "version": "1.0",
+        "versions": {"torch": "2.13.0"},
     }
     (place / "run.json").write_text(json.dumps(manifest))
     low, high = estimate - 0.1, estimate + 0.1
@@ -102,4 +102,4 @@ def test_every_kept_claim_is_one_of_its_chapter_and_every_run_says_what_it_is():
     table = replications.load_replications()
     for row in table.itertuples():
         assert row.claim in findings.claim_wordings(row.chapter), row.claim
-    assert table[["weights", "version", "seed", "n"]].notna().all(axis=None)
+    assert table[["weights", "torch", "seed", "n"]].notna().all(axis=None)

@@ -370,7 +370,7 @@ def _text(model: LanguageModel, ids: Sequence[int]) -> str:
     parts = []
     for is_mark, group in itertools.groupby(ids, marks.__contains__):
         if is_mark:
-            parts.append(model.tokenizer.decode(list(group)))
+            parts.append(str(model.tokenizer.decode(list(group))))
         else:
             parts.append(_ordinary_text(model, list(group)))
     return "".join(parts)
