@@ -21,6 +21,7 @@ FORM_TITLES = {"qa": PLAIN_QUESTION, "wp": SENTENCE}
 LISTS = METHOD_TITLES["latent_knowledge"]
 UNSURE = 'says "unsure"'
 N_COVERAGES = 20
+CONFIDENCE_COLUMNS = ["model", "method", "item", "relation", "confidence", "right"]
 OVERCONFIDENCE = "confidence less share right"
 
 
@@ -72,7 +73,7 @@ def confidence_in_answers(used: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFra
         )
         parts.append(of_lists)
     if not parts:
-        return pd.DataFrame(columns=["model", "method", "confidence", "right"])
+        return pd.DataFrame(columns=CONFIDENCE_COLUMNS)
     whole = pd.concat(parts, ignore_index=True)
     wanted = plain[["model", "item"]].drop_duplicates()
     whole = whole.merge(wanted, on=["model", "item"])
@@ -88,7 +89,7 @@ def confidence_by_method(table: pd.DataFrame, **draw: int) -> pd.DataFrame:
             of_models = partial(_mean_over_models, statistic)
             interval = stats.bootstrap(values, of_models, relation, **draw)
             rows.append({"method": method, "measure": name, **interval._asdict()})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["method", "measure", *stats.Interval._fields])
 
 
 def _mean_over_models(statistic: ArrayStatistic, rows: np.ndarray) -> np.ndarray:
