@@ -47,8 +47,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--study": {
         "default": "multiplicity",
         "choices": ["multiplicity", "knowledge_base"],
-        "help": "multiplicity of several prompts, or knowledge_base of repeated "
-        "answers to one",
+        "help": "knowledge_base: of repeated answers to one prompt",
     },
     "--metric": {"default": "", "help": "which of a log's metrics says what is right"},
     "--json": {"action": "store_true", "help": "print one object, without intervals"},
@@ -66,16 +65,15 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "metavar": "FILE",
         "nargs": "+",
         "action": "append",
-        "help": "logs of another model, compared with the first on the same "
-        "documents; again for a third model",
+        "help": "logs of another model to compare with; again for a third",
     },
     "logs --folder": {
         "type": Path,
-        "help": "where to write the table as CSV, Markdown and LaTeX; none by default",
+        "help": "where to write the table; nowhere by default",
     },
     "--margin": {
         "default": "",
-        "help": "within which a difference is as good as none, such as 0.02",
+        "help": "a difference within it is as good as none",
     },
     "--width": {
         "type": float,

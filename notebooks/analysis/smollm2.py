@@ -197,9 +197,14 @@ def differences_between_formats(**draws: int) -> pd.DataFrame:
 
 
 def _facts_of_study(shared: record.SharedRuns, name: str) -> pd.DataFrame:
-    """Return the facts of a study in an archive."""
+    """Return the facts of a study in an archive, identified by their names.
+
+    Both archives were asked the same data sets, and one is of a version that does not
+    say what its facts are.
+    """
     parameters = shared.record["runs"][name]["parameters"]
-    return record.facts_from_answers(name, parameters, shared.answers(name))
+    facts = record.facts_from_answers(name, parameters, shared.answers(name))
+    return facts.assign(identity=facts["item"])
 
 
 def name_frequency_lead_of_asking_once(

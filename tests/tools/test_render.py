@@ -163,7 +163,7 @@ def test_no_folder_of_a_model_is_on_a_page(tmp_path, book):
     executed(run / "notebook.ipynb", source=f'model = "{name}"', outputs=outputs)
     (run / "findings.json").write_text("[]")
     manifest = {"model": {"name": name, "base": str(other)}, "seconds": 1.0}
-    manifest |= {"device": "cpu", "peak_memory_mib": {"cpu": 1}}
+    manifest |= {"device": "cpu", "peak_memory_mib": {"cpu": 1}, "parameters": {}}
     (run / "run.json").write_text(json.dumps(manifest))
     (copy,) = render.place_chapters(name, tmp_path / "runs")
     text = copy.read_text()

@@ -199,11 +199,13 @@ SLIDE_DIRECTIVES = {
 def _model_and_revision(model: Mapping[str, Any]) -> str:
     """Return a model's name with its revision, or else a hash of its weights."""
     parts = []
-    if model.get("name"):
-        parts.append(prompt_formats.model_title(model["name"]))
-    if model.get("revision"):
-        parts.append(model["revision"])
-    elif model.get("weights_sha"):
+    name = model.get("name", "")
+    if model.get("revision"):  # of a hub, where the whole name finds it again
+        parts += [name, model["revision"]]
+        return ", ".join(parts)
+    if name:
+        parts.append(prompt_formats.model_title(name))
+    if model.get("weights_sha"):
         parts.append(f"weights {model['weights_sha'][:12]}")
     return ", ".join(parts)
 

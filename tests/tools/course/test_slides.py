@@ -41,6 +41,7 @@ a < b
 """
 TOLD = {
     "seed": 3,
+    "parameters": {},
     "finished": "2026-01-02T03:04",
     "device": "cpu",
     "versions": {"python": "3"},
