@@ -138,7 +138,7 @@ def relation_table(name: str | Path) -> pd.DataFrame:
     if name == "atlas":
         return pd.read_csv(DATA_FOLDER / "atlas_relations.csv", keep_default_na=False)
     facts = _read(name).facts
-    facts = facts[~fact_identity.fact_identities(facts).duplicated()]
+    facts = facts[~fact_identity.repeated_facts(facts)]
     fktc_relations = fktc.cloze_templates().set_index("relation")
     groups = facts.groupby("relation", sort=False)
     counts = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique"))
@@ -175,7 +175,7 @@ def notes_on_facts(
     facts = keep_relations(_read(name).facts, relations)
     if "place" not in facts:
         return []
-    is_repeated = fact_identity.fact_identities(facts).duplicated()
+    is_repeated = fact_identity.repeated_facts(facts)
     repeated = facts.loc[is_repeated, "place"]
     distinct = facts[~is_repeated]
     subjects = fact_identity.fact_identities(distinct.assign(object=""))

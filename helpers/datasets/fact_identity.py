@@ -68,9 +68,20 @@ def question_identities(items: pd.DataFrame) -> pd.Series:
     return pd.Series(identities, items.index, dtype=object)
 
 
+def repeated_facts(facts: pd.DataFrame) -> pd.Series:
+    """Return for each row whether it repeats an earlier fact.
+
+    Where facts are split into examples and tests, each part may have a fact once.
+    """
+    identities = pd.DataFrame({"identity": fact_identities(facts)})
+    if "split" in facts:
+        identities["split"] = facts["split"]
+    return identities.duplicated()
+
+
 def facts_once(facts: pd.DataFrame, name: object) -> pd.DataFrame:
     """Return facts without those that repeat an earlier one, and warn of these."""
-    is_repeated = fact_identities(facts).duplicated()
+    is_repeated = repeated_facts(facts)
     if not is_repeated.any():
         return facts
     first = facts[is_repeated].iloc[0]

@@ -156,12 +156,14 @@ def tables(draw):
     """Return a table of facts that is well made, with wrong objects."""
     n = draw(st.integers(1, 4))
     rows = []
+    # Each subject once: of several objects none is wrong in another row.
+    subjects = draw(st.lists(NAMES, min_size=n, max_size=n, unique_by=comparison_key))
     objects = draw(st.lists(NAMES, min_size=n, max_size=n, unique_by=comparison_key))
-    for obj in objects:
+    for subject, obj in zip(subjects, objects, strict=True):
         wrong = draw(LISTS)
         wrong = {comparison_key(text): text for text in wrong}
         wrong.pop(comparison_key(obj), None)
-        rows.append((draw(NAMES), obj, list(wrong.values())))
+        rows.append((subject, obj, list(wrong.values())))
     return pd.DataFrame(rows, columns=["subject", "object", "distractors"])
 
 

@@ -193,7 +193,7 @@ def test_each_device_says_in_its_own_way_that_memory_lacks(error, is_one, saved)
         )
         patch.setattr(placement, "count_parameters", lambda weights: 1)
         with pytest.raises(UserError) as said:
-            loading._model(saved, "m", stub(), place, False)
+            loading._model_and_report(saved, "m", stub(), place, False)
     assert ("do not fit" in str(said.value)) == is_one
 
 
