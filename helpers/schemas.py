@@ -45,7 +45,7 @@ def columns_of(stage: str, study: str = "") -> list[Column]:
     """Return the columns of a stage; answers have those of their probes, too.
 
     >>> [column.column for column in columns_of("summary")]
-    ['relation', 'measure', 'estimate', 'low', 'high', 'n']
+    ['relation', 'measure', 'estimate', 'low', 'high', 'n', 'unanswered']
     """
     stages = ("probes", "answers") if stage == "answers" else (stage,)
     columns = []

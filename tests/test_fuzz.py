@@ -34,6 +34,8 @@ OWN = {
     "helpers/datasets/atlas_facts.py": "comes with the package",
     "helpers/datasets/registry.py": "comes with the package",
     "helpers/metrics/responses.py": "comes with the package",
+    "helpers/metrics/thoughts.py": "comes with the package",
+    "helpers/datasets/testbed.py": "comes with the package",
     "helpers/schemas.py": "comes with the package",
     "helpers/datasets/exposure.py": "a bundled model's",
     "notebooks/kit/findings.py": "wordings, and findings of a run",

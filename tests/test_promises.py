@@ -17,6 +17,7 @@ NO_CODE = {
     "PeftModel",
     "GenerationConfig",
     "LlamaForCausalLM",
+    "PreTrainedTokenizerFast",
 }  # classes that have no such setting
 
 

@@ -45,7 +45,7 @@ def split_of_facts(items: pd.Series) -> pd.Series:
     A measure is chosen on facts for ``"choosing"`` and graded on those for
     ``"reporting"``.
 
-    >>> split_of_facts(pd.Series(["P17-0003", "P17-0023"])).tolist()
+    >>> split_of_facts(pd.Series(["P17-0003", "P17-0026"])).tolist()
     ['choosing', 'reporting']
     """
     places = [zlib.crc32(f"split {item}".encode()) % 2 for item in items]

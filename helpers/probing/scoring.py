@@ -218,7 +218,7 @@ def named_probes_and_rows(
     rows = tokens.rows_of_continuations(model, prompts, continuations, groups)
     if "correct" in probes:
         _refuse_options_read_alike(model, rows, groups, probes["correct"])
-    else:
+    elif "frame" in probes:  # a question; a text alone is as probable as what is read
         _refuse_unwritable_continuations(model, rows, groups, continuations)
     return probes, rows
 

@@ -316,7 +316,7 @@ def spoilt(value) -> pd.DataFrame:
 UNKNOWN = pd.DataFrame({"item": "a", "variant": "v", "prompt": "x", "option": [0, 1]})
 UNKNOWN = UNKNOWN.assign(continuation=[" 東京", " 北京"], correct=[True, False])
 UNWRITABLE = pd.DataFrame({"item": ["a", "b"], "variant": "v", "option": 0})
-UNWRITABLE = UNWRITABLE.assign(prompt="Lyon is in")
+UNWRITABLE = UNWRITABLE.assign(prompt="Lyon is in", frame=0)
 REFUSED = [
     *(
         ("llama pieces", UNWRITABLE.assign(continuation=texts), sentence)

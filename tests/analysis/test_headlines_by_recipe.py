@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers.datasets.testbed import load_testbed_runs
-from notebooks.analysis import testbed
+from notebooks.analysis import headlines_by_recipe as testbed
 
 RUNS = load_testbed_runs()
 
@@ -73,5 +73,5 @@ def test_the_page_has_the_tables_of_the_runs(root):
     for name, table in testbed.tables_of_page(RUNS).items():
         path = root / "book" / f"testbed_{name}.csv"
         assert path.read_text() == table.to_csv(index=False), (
-            "run python -m notebooks.analysis.testbed"
+            "run python -m notebooks.analysis.headlines_by_recipe"
         )
