@@ -101,10 +101,10 @@ def eic_lke_probes(
     >>> probes = eic_lke_probes(tests, pool, options, every=1, seed=2)
     >>> for text in probes["prompt"] + probes["continuation"]:
     ...     print(text)
-    Lyon France, Bern Switzerland
-    Lyon France, Bern Peru
-    Lyon France, Bern Switzerland, Turin Italy, Nice Chad
-    Lyon France, Bern Peru, Turin Italy, Nice France
+    Turin Italy, Bern Peru
+    Turin Italy, Bern Switzerland
+    Turin Italy, Bern Peru, Lyon France, Nice Chad
+    Turin Italy, Bern Switzerland, Lyon France, Nice France
     """
     if every < 1:
         raise UserError(
