@@ -329,7 +329,7 @@ def draw_changes(changes: pd.DataFrame, **draws: int) -> Axes:
         table,
         label="model",
         by="label",
-        xlabel="change of the probability of true objects, points",
+        xlabel="change of probability, points",
     )
 
 
