@@ -215,11 +215,7 @@ def draw_risk_by_coverage(risks: pd.DataFrame, declining: pd.DataFrame) -> Axes:
         given = declining[declining["given"] > 0]
         coverage = declining["given"].mean()
         ax.plot(coverage, 1 - given["right"].mean(), "D", color="black", ms=7)
-        ax.annotate(
-            UNSURE,
-            (coverage, 1 - given["right"].mean()),
-            (6, 4),
-            textcoords="offset points",
-        )
+        place = (coverage, 1 - given["right"].mean())
+        ax.annotate(UNSURE, place, (-8, 4), textcoords="offset points", ha="right")
     style.show_axis_in_percent(ax.xaxis)
     return ax
