@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.datasets.exposure import is_exposure_unconfounded
 from helpers.datasets.panel import panel_facts
 
 # Written by the trainer of the atlas.
@@ -37,6 +38,11 @@ def load_testbed_runs(path: Path = TESTBED_RUNS_FILE) -> pd.DataFrame:
     if not path.is_file():
         return pd.DataFrame(columns=["run", "item"])
     return pd.read_parquet(path)
+
+
+def is_exposure_clear(runs: pd.DataFrame) -> pd.Series:
+    """Return for each row whether its exposures are all that the text told of it."""
+    return is_exposure_unconfounded(runs.assign(tuned=0))  # no run is tuned
 
 
 def split_of_facts(items: pd.Series) -> pd.Series:

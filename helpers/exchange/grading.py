@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.testbed import SPLITS, load_testbed_runs, split_of_facts
+from helpers.datasets import testbed
 from helpers.io import files
 from helpers.metrics.roc_curve import area_of_run
 from helpers.stats import holm_adjusted_p_values
@@ -140,8 +140,8 @@ def grade_measure(
     UserError
         If no score is of a run and fact of the testbed, or too few are.
     """
-    runs = load_testbed_runs() if runs is None else runs
-    if split not in ("all", *SPLITS):
+    runs = testbed.load_testbed_runs() if runs is None else runs
+    if split not in ("all", *testbed.SPLITS):
         raise UserError(
             f'The split is "all", "choosing" or "reporting", not "{split}".'
         )
@@ -151,9 +151,9 @@ def grade_measure(
         names = ", ".join(sorted(set(known["run"])))
         raise UserError(f"The testbed has no run {unknown[0]}: there are {names}.")
     table = known.merge(scores, on=["run", "item"])
-    table = table[_is_exposure_clear(table)]
+    table = table[testbed.is_exposure_clear(table)]
     if split != "all":
-        table = table[split_of_facts(table["item"]) == split]
+        table = table[testbed.split_of_facts(table["item"]) == split]
     if len(table) < FEWEST_FACTS:
         raise UserError(
             f"{len(table)} scores are of runs and facts of the testbed; grading needs"
@@ -179,13 +179,6 @@ def with_derived_measures(runs: pd.DataFrame) -> pd.DataFrame:
             "monitor stability": -runs["monitor deviation"],
         }
     )
-
-
-def _is_exposure_clear(table: pd.DataFrame) -> pd.Series:
-    """Return for each row whether its exposures are all that the text told of it."""
-    nothing_false = table["false_exposures"] == 0
-    no_other_fact = (table["exposures"] > 0) | (table["pair_exposures"] == 0)
-    return nothing_false & no_other_fact
 
 
 def _rows_of_level(

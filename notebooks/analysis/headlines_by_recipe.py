@@ -47,13 +47,6 @@ LEVEL_OF_POINTS = 100
 Headline = Callable[[pd.DataFrame], EstimateOfRun]
 
 
-def clear_facts(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return rows whose exposures are all that the text tells of the fact."""
-    nothing_false = runs["false_exposures"] == 0
-    no_other_fact = (runs["exposures"] > 0) | (runs["pair_exposures"] == 0)
-    return runs[nothing_false & no_other_fact]
-
-
 def area_of_column(column: str, rows: pd.DataFrame) -> EstimateOfRun:
     """Return the area of a score within relations, of facts read against never read."""
     rows = rows.dropna(subset=column)
@@ -157,7 +150,8 @@ RUN_KEYS = ["size", "change", "seed", "start"]
 def headlines_of_runs(runs: pd.DataFrame) -> dict[str, dict[Hashable, EstimateOfRun]]:
     """Return each headline of each run; runs are named by `RUN_KEYS`."""
     by_headline: dict[str, dict[Hashable, EstimateOfRun]] = {}
-    for key, rows in clear_facts(runs).groupby(RUN_KEYS):
+    clear = runs[testbed.is_exposure_clear(runs)]
+    for key, rows in clear.groupby(RUN_KEYS):
         of_run = rows.set_index("item")
         for name, headline in HEADLINES.items():
             by_headline.setdefault(name, {})[key] = headline(of_run)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers import UserError, stats
+from helpers.datasets import testbed
 from helpers.exchange import grading
 from helpers.metrics import roc_curve
 from helpers.stats.over_runs import mean_over_runs
@@ -194,11 +195,9 @@ def test_a_bundled_model_is_the_run_of_its_size(tmp_path):
 @pytest.mark.slow
 def test_random_scores_are_at_one_half_in_as_many_intervals_as_promised():
     """2,000 random scores of runs that come with the package."""
-    from helpers.datasets.testbed import load_testbed_runs
-
-    runs = load_testbed_runs()
+    runs = testbed.load_testbed_runs()
     runs = runs[runs["run"].isin(["xs-0", "s-0", "m-0"])]
-    table = runs[grading._is_exposure_clear(runs)]
+    table = runs[testbed.is_exposure_clear(runs)]
     rng = np.random.default_rng(5)
     for names in (["xs-0"], ["xs-0", "s-0", "m-0"]):
         rows = table[table["run"].isin(names)]
@@ -213,9 +212,7 @@ def test_random_scores_are_at_one_half_in_as_many_intervals_as_promised():
 
 @pytest.mark.slow
 def test_the_command_grades_a_file(tmp_path):
-    from helpers.datasets.testbed import load_testbed_runs
-
-    runs = load_testbed_runs().query("run == 'xs-0'")
+    runs = testbed.load_testbed_runs().query("run == 'xs-0'")
     table = runs.rename(columns={"run": "model", "item": "fact", "qa0 right": "score"})
     path = tmp_path / "mine.csv"
     table[["model", "fact", "score"]].to_csv(path, index=False)

@@ -34,7 +34,7 @@ class Question:
     subject: str = ""  # any
     way: str = "question"  # a name of WAYS
     frame: int = 0  # wording of the question or sentence, 0 for the base frame
-    context: str = ""  # said first, only in the ways of IN_CONTEXT
+    context: str = ""  # before the question, only in the ways of IN_CONTEXT
     examples: int = (
         8  # length of a list, at least 1; a relation with fewer facts gives all
     )

@@ -100,7 +100,7 @@
       }
     }
 
-    /** Show what a link in the text says: its question, behind it the same with nothing said first. */
+    /** Show what a link in the text says: its question, behind it the same with nothing before it. */
     async showLinked(link) {
       if (!this.catalogue && !(await this.load())) return;
       const asked = { ...this.told.cases[0].asked, context: "", frame: 0, turn: 0 };
@@ -402,7 +402,7 @@
       const known = live.factAbout(relation, asked.subject);
       const { prompt, objects, continuations } = live.ask(catalogue, asked);
       const marks = new Map();
-      if (asked.context && this.way.context) marks.set(asked.context, "said first");
+      if (asked.context && this.way.context) marks.set(asked.context, "before the question");
       if (known?.falseObject) marks.set(known.falseObject, "stated falsely");
       if (known) marks.set(known.object, "true");
       const keep = objects.flatMap((name, at) => (marks.has(name) ? [at] : []));
