@@ -134,6 +134,10 @@ def print_log_measures(args: argparse.Namespace) -> None:
         "knowledge_base": knowledge_base_of_logs,
     }
     study = studies[args.study]
+    if args.json and args.folder:
+        raise UserError("--json prints and --folder writes: give one of them.")
+    if args.beside and args.study != "multiplicity":
+        raise UserError("--beside compares answers to prompts: leave --study out.")
     if args.beside:
         print_log_differences(args)
         return
@@ -163,7 +167,7 @@ def print_log_differences(args: argparse.Namespace) -> None:
     for note in compared.notes:
         print(f"note: {printable_line(note)}", file=sys.stderr)
     if args.json:
-        print(compared.table.to_json(orient="records"))
+        print(compared.table.to_json(orient="records", double_precision=15))
         return
     for _, rows in compared.table.groupby("beside", sort=False):
         model, beside = rows[["model", "beside"]].iloc[0]

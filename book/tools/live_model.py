@@ -41,7 +41,8 @@ WAYS_OF_ASKING = {
         "; ",
     ),
 }
-WAYS_WITH_CONTEXT = ("question", "sentence")  # ways in which a word may stand before the question
+# Ways in which a word may stand before the question
+WAYS_WITH_CONTEXT = ("question", "sentence")
 STORED_ANSWERS_FILE = BOOK_FOLDER / "live.json"  # by ``python -m tests.live_page``
 LIVE_SCRIPTS_FOLDER = BOOK_FOLDER / "_static" / "live"
 WORKER_SCRIPTS = ("tokenizer.js", "model.js", "worker.js")  # in this order

@@ -4,7 +4,6 @@ import html
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -81,11 +80,11 @@ def place_chapters(
     if hides_solutions():
         for notebook in notebooks.values():
             _remove_solutions(notebook)
-    models_of_runs = _models_of_runs(files_beside)
+    models_of_book = [model, *_models_of_runs(files_beside)]
     target = BOOK_FOLDER / "chapters"
     _clear_chapters(target)
     for name, notebook in notebooks.items():
-        _remove_folders(notebook, [model, *models_of_runs])
+        _remove_folders(notebook, models_of_book)
         page = _arranged_page(name, notebook, run_findings.get(name, []))
         appendix_name = f"{name}{APPENDIX_SUFFIX}"
         if appendix_name in _page_names():
@@ -94,8 +93,11 @@ def place_chapters(
         nbformat.write(page, target / f"{name}.ipynb")
     for file in files_beside:
         if file.is_file():
-            (target / file.parent.name).mkdir(exist_ok=True)
-            shutil.copy(file, target / file.parent.name)
+            copy = target / file.parent.name / file.name
+            copy.parent.mkdir(exist_ok=True)
+            text = file.read_text(encoding="utf-8")
+            text = _text_without_folders(text, models_of_book)
+            copy.write_text(text, encoding="utf-8")
     times = _times_markdown([model_folder, synthesis_folder])
     (target / RUN_TIMES_FILE).write_text(times, encoding="utf-8")
     return [target / f"{name}.ipynb" for name in notebooks]
@@ -163,10 +165,8 @@ def _executed_notebook(path: Path, chapter: str, model: str) -> nbformat.Noteboo
     if not path.is_file():
         title = prompt_formats.model_title(model)
         name = model
-        if (
-            Path(model).expanduser().exists()
-        ):  # this machine's folders are nobody's else
-            name = f"path/to/{Path(model).name}"
+        if Path(model).expanduser().exists():  # a folder of this machine alone
+            name = _public_place(model)
         raise UserError(
             f"This chapter has not run for {title}. To add it: "
             f"make book MODEL={shlex.quote(name)} CHAPTERS={chapter}"
@@ -203,29 +203,32 @@ def _models_of_runs(paths: Iterable[Path]) -> list[str]:
     return [str(name) for name in names if name]
 
 
-def _remove_folders(notebook: nbformat.NotebookNode, names: Iterable[str]) -> None:
+def _public_place(model: str) -> str:
+    """Return how a page names a model's folder on this machine."""
+    return f"path/to/{Path(model).expanduser().resolve().name}"
+
+
+def _text_without_folders(text: str, models: Iterable[str]) -> str:
+    """Return a text without the folders of models that were named by a whole path."""
+    for model in dict.fromkeys(models):
+        if model.startswith(("/", "~")):
+            folder = re.escape(model.rstrip("/"))
+            whole = rf"(?<![\w./~-]){folder}(?![\w-]|\.\w)"
+            text = re.sub(whole, _public_place(model), text)
+    return text
+
+
+def _remove_folders(notebook: nbformat.NotebookNode, models: Sequence[str]) -> None:
     """Take out of a chapter the folders of models that were named by a whole path."""
-    for name in dict.fromkeys(names):
-        if not name.startswith(("/", "~")):
-            continue
-        whole = re.compile(rf"(?<![\w./~-]){re.escape(name.rstrip('/'))}(?![\w.-])")
-        title = f"path/to/{Path(name).name}"
-        for cell in notebook.cells:
-            cell.source = whole.sub(title, cell.source)
-            for output in cell.get("outputs", []):
-                _replace_in_output(output, whole, title)
-
-
-def _replace_in_output(
-    output: nbformat.NotebookNode, pattern: re.Pattern[str], text: str
-) -> None:
-    """Replace what a pattern finds in the texts of an output."""
-    if "text" in output:
-        output.text = pattern.sub(text, output.text)
-    data = output.get("data", {})
-    for kind, value in data.items():
-        if kind.startswith("text/") and isinstance(value, str):
-            data[kind] = pattern.sub(text, value)
+    for cell in notebook.cells:
+        cell.source = _text_without_folders(cell.source, models)
+        for output in cell.get("outputs", []):
+            if "text" in output:
+                output.text = _text_without_folders(output.text, models)
+            data = output.get("data", {})
+            for kind, value in data.items():
+                if kind.startswith("text/") and isinstance(value, str):
+                    data[kind] = _text_without_folders(value, models)
 
 
 def _stand_in_page(chapter: str, sentence: str) -> nbformat.NotebookNode:

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from helpers.datasets.fact_identity import folded_text
 from helpers.datasets.registry import DATA_FOLDER, SOURCES, FactsAndFrames
 
 ATLAS_FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
@@ -38,13 +39,14 @@ def draw_distractors(
         names = sorted(set(rows["object"]))
         objects[relation] = names
         places[relation] = {name: place for place, name in enumerate(names)}
-    groups = pool.groupby(["relation", "subject"])
-    true_objects = groups["object"].agg(set).to_dict()
+    subjects = pool["subject"].map(folded_text)
+    groups = pool["object"].groupby([pool["relation"], subjects])
+    true_objects = groups.agg(set).to_dict()
     distractors = []
     for row in facts.itertuples():
         names = objects[row.relation]
         place_of = places[row.relation]
-        true_names = true_objects[row.relation, row.subject]
+        true_names = true_objects[row.relation, folded_text(row.subject)]
         true_places = sorted(place_of[name] for name in true_names)
         n_wrong = len(names) - len(true_places)
         ranks = _draw_ranks(seed, row.fact, n_wrong)

@@ -20,20 +20,12 @@ import pandas as pd
 
 from helpers import UserError, printable_line
 from helpers.io import files
+from helpers.metrics.answer_text import without_unseen_characters
 
-# Characters that no reader sees: controls, soft hyphen, combining grapheme joiner,
-# marks of direction, zero-width blanks, word joiner, byte order mark.
-INVISIBLE_MARKS = (
-    r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u200b\u200e\u200f"
-    r"\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
-)
-_INVISIBLE = re.compile(f"[{INVISIBLE_MARKS}]")
-# Two more are spelling in Persian and in scripts of India.
-_JOINERS = re.compile(r"[\u200c\u200d]")
-# Letters and signs that are drawn as a blank: Hangul fillers, a pattern without dots.
-_DRAWN_AS_BLANK = re.compile(r"[\u3164\uffa0\u2800]")
+# Zero-width joiners are spelling in Persian and in scripts of India.
+_JOINERS = "\u200c\u200d"
 # Thousands that no-break spaces keep together, as French and spreadsheets write them.
-_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[\u00a0\u202f]\d{3})+(?!\d)")
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[\u00a0\u2009\u202f]\d{3})+(?!\d)")
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
 # A day that a program wrote as a moment.
 _MIDNIGHT = re.compile(
@@ -63,12 +55,11 @@ def visible_text(text: str) -> str:
     >>> visible_text("\ufeff Guinea-\u200bBissau\u00a0 "), visible_text("8\u202f849 m")
     ('Guinea-Bissau', '8849 m')
     """
-    text = _INVISIBLE.sub("", text)
-    text = _DRAWN_AS_BLANK.sub(" ", text)
+    text = without_unseen_characters(text, kept=_JOINERS)
     text = _GROUPED.sub(_joined_digits, text)
     text = unicodedata.normalize("NFC", text)
     text = " ".join(text.split())
-    if not _JOINERS.sub("", text).strip():
+    if not text.strip(f"{_JOINERS} "):
         return ""
     return text
 

@@ -171,8 +171,7 @@ def _checked_facts(
         ]
     else:
         numbers = facts.groupby("relation").cumcount().map("{:04d}".format)
-        keys = facts["subject"].map(comparison_key)
-        named = facts.assign(fact=facts["relation"] + "-" + numbers, subject=keys)
+        named = facts.assign(fact=facts["relation"] + "-" + numbers)
         facts["distractors"] = atlas_facts.draw_distractors(named, named, seed)
     return facts
 

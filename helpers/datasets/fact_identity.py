@@ -13,6 +13,7 @@ from functools import lru_cache
 import pandas as pd
 
 from helpers import UserError, check_columns, printable_line
+from helpers.metrics.answer_text import without_unseen_characters
 
 FACT_COLUMNS = ("relation", "subject", "object")
 NAMES_OF_TOTALS = ("all", "mean")  # rows of results over relations
@@ -28,9 +29,8 @@ def folded_text(text: str) -> str:
     >>> folded_text("Cote\u0301") == folded_text("Coté")
     True
     """
-    text = unicodedata.normalize("NFKC", text).casefold()
-    visible = [sign for sign in text if unicodedata.category(sign) != "Cf"]
-    return " ".join(unicodedata.normalize("NFKC", "".join(visible)).split())
+    text = without_unseen_characters(unicodedata.normalize("NFKC", text))
+    return " ".join(unicodedata.normalize("NFKC", text.casefold()).split())
 
 
 def identity_text(*parts: str | Sequence[str]) -> str:
@@ -98,12 +98,16 @@ def facts_with_other_objects(facts: pd.DataFrame) -> pd.DataFrame:
 
     Where subjects of a relation have several objects, the column ``other_objects``
     lists those of other rows, which count as right, too. None of them stays in
-    ``distractors`` or ``choices``.
+    ``distractors`` or ``choices``. Facts that have the column keep it: they may be a
+    sample, which does not hold all objects of its subjects.
     """
+    if "other_objects" in facts:
+        return facts
     pairs = zip(facts["relation"], facts["subject"].astype(str), strict=True)
     subjects = pd.Series([identity_text(*pair) for pair in pairs], facts.index)
     if not subjects.duplicated().any():
         return facts
+    _warn_of_joined_subjects(facts, subjects)
     objects_of_subject = facts["object"].groupby(subjects).agg(list)
     true_objects = subjects.map(objects_of_subject)
     facts = facts.copy()
@@ -115,6 +119,19 @@ def facts_with_other_objects(facts: pd.DataFrame) -> pd.DataFrame:
             pairs = zip(facts[column], true_objects, strict=True)
             facts[column] = [_without(texts, objects) for texts, objects in pairs]
     return facts.assign(other_objects=others)
+
+
+def _warn_of_joined_subjects(facts: pd.DataFrame, subjects: pd.Series) -> None:
+    """Say where subjects of two spellings, such as "Co" and "CO", are taken as one."""
+    names = facts["subject"].astype(str).groupby(subjects).unique()
+    spelt_twice = names[names.map(len) > 1]
+    if len(spelt_twice):
+        spellings = " and ".join(_shown(name) for name in spelt_twice.iloc[0])
+        warnings.warn(
+            f"The subjects {spellings} are taken as one: each counts the objects of the"
+            " other as right.",
+            stacklevel=3,
+        )
 
 
 def _without(texts: Iterable[str], barred: Iterable[str]) -> list[str]:

@@ -154,12 +154,13 @@ def read_questions(source: str | Path) -> pd.DataFrame:
         with files.reraise_as_malformed_file(path):
             for record, where in _question_records(path):
                 question, answers, n_answers = _parse(record, name, where)
-                if question in questions:
-                    _, earlier, n_earlier = questions[question]
+                key = folded_text(question)
+                if key in questions:
+                    _, earlier, n_earlier = questions[key]
                     answers, n_answers = _answers_of_both(
                         (earlier, n_earlier), (answers, n_answers)
                     )
-                questions[question] = (question, answers, n_answers)
+                questions[key] = (question, answers, n_answers)
     if not questions:
         raise UserError(f"{source} holds no question: give a file with at least one.")
     rows = []

@@ -53,9 +53,10 @@ class Task:
         """Return the name of the task in the first log."""
         return self.logs[0].task
 
-    def keys(self, item: str) -> set[Hashable]:
+    def keys(self, item: str) -> list[Hashable]:
         """Return what identifies a document: question, options, correct answer."""
-        return {_document_key(log.rows[item]) for log in self.logs}
+        keys = [_document_key(log.rows[item]) for log in self.logs]
+        return list(dict.fromkeys(keys))
 
     def prompts(self, item: str) -> set[str]:
         """Return the prompts of a document."""
@@ -118,7 +119,7 @@ def differences_of_logs(
     UserError
         If the logs have fewer than two documents in common, or other prompts.
     """
-    if margin < 0:
+    if not margin >= 0:
         raise UserError(f"margin is {margin:g}: give a difference above 0.")
     if prompts not in ("same", "any"):
         raise UserError(f"prompts is same or any, not {prompts!r}.")
@@ -412,13 +413,13 @@ def _row_of_difference(
     mcnemar = np.nan
     if labels is None and np.isin([first, second], (0.0, 1.0)).all():
         mcnemar = clustered.exact_mcnemar_p_value(first, second)
-    n_free = difference.freedom + 1
+    n_units = difference.freedom + 1
     detectable = np.nan
     if difference.error > 0:
-        sd = difference.error * np.sqrt(n_free)
-        spread = planning.MeasureSpread(sd, n_free, 1)
+        sd = difference.error * np.sqrt(n_units)
+        spread = planning.MeasureSpread(sd, n_units, 1)
         shown = planning.standard_error_times_quantiles(
-            spread, n_free, planning.DIFFERENCE_QUANTILES
+            spread, n_units, planning.DIFFERENCE_QUANTILES
         )
         detectable = float(shown)
     return {
@@ -431,7 +432,7 @@ def _row_of_difference(
         "mcnemar": mcnemar,
         "detectable": detectable,
         "n": difference.n,
-        "clusters": 0 if labels is None else n_free,
+        "clusters": 0 if labels is None else n_units,
     }
 
 

@@ -47,6 +47,7 @@ MEASURES_BESIDE = {
     "multiplicity self_consistency": "multiplicity's self-consistency",
 }
 FEWEST_FACTS = 20
+RUN_OF_BUNDLED_MODEL = {"atlas-xs": "xs-0", "atlas-s": "s-0", "atlas-m": "m-0"}
 
 
 def read_scores(path: str | Path) -> pd.DataFrame:
@@ -68,18 +69,20 @@ def read_scores(path: str | Path) -> pd.DataFrame:
         If a column is missing, a score is not a number, or a fact stands there twice.
     """
     columns = ("model", "fact", "score")
-    table = pd.DataFrame(files.read_csv_rows(Path(path), columns), columns=columns)
+    rows = files.read_csv_rows(Path(path), columns)
+    table = pd.DataFrame(rows, columns=[*columns, "where"])
     score = pd.to_numeric(table["score"], errors="coerce")
-    if not np.isfinite(score).all():
-        row = int(np.flatnonzero(~np.isfinite(score))[0]) + 2
+    is_number = np.isfinite(score)
+    if not is_number.all():
         raise UserError(
-            f"The score in line {row} of {path} is no finite number: give each fact a"
-            " number, the larger the surer that the model knows it."
+            f"{table.loc[~is_number, 'where'].iloc[0]} has a score that is no finite"
+            " number: give each fact a number, the larger the surer that the model"
+            " knows it."
         )
     scores = pd.DataFrame(
         {
-            "run": table["model"].astype(str).map(_run_of_model),
-            "item": table["fact"].astype(str),
+            "run": table["model"].replace(RUN_OF_BUNDLED_MODEL),
+            "item": table["fact"],
             "score": score.astype(float),
         }
     )
@@ -91,12 +94,6 @@ def read_scores(path: str | Path) -> pd.DataFrame:
             " for."
         )
     return scores
-
-
-def _run_of_model(name: str) -> str:
-    """Return the run that a bundled model is of: ``atlas-xs`` is run ``xs-0``."""
-    size = name.removeprefix("atlas-")
-    return f"{size}-0" if size != name else name
 
 
 def grade_measure(
@@ -131,9 +128,10 @@ def grade_measure(
     -------
     DataFrame
         A row a measure and level. ``auc`` in [0, 1] with its interval of 95 %;
-        ``less_rival`` the area less the rival's; ``p`` of that difference, and for the
-        other measures ``p_holm`` of theirs from the graded one; ``detectable``, the
-        difference from the rival that would be told apart in four of five samples.
+        ``less_rival`` the area less the rival's on the same facts, ``p`` of that
+        difference, and ``detectable``, the difference that would be told apart in four
+        of five samples. At the first level ``p_holm`` is of the difference between each
+        other measure and the graded one, but for the rival's, which `p` is of.
 
     Raises
     ------
@@ -149,24 +147,38 @@ def grade_measure(
     unknown = sorted(set(scores["run"]) - set(known["run"]))
     if unknown:
         names = ", ".join(sorted(set(known["run"])))
-        raise UserError(f"The testbed has no run {unknown[0]}: there are {names}.")
+        raise UserError(
+            f"The testbed has no run of {unknown[0]}: name one of {names}, or a bundled"
+            f" model that was not tuned ({', '.join(RUN_OF_BUNDLED_MODEL)})."
+        )
+    strange = sorted(set(scores["item"]) - set(known["item"]))
+    if strange:
+        raise UserError(
+            f"The testbed has no fact {strange[0]} ({len(strange)} such): take the ids"
+            f" from the column fact of {testbed.TESTBED_FACTS_FILE.name}."
+        )
     table = known.merge(scores, on=["run", "item"])
     table = table[testbed.is_exposure_clear(table)]
     if split != "all":
         table = table[testbed.split_of_facts(table["item"]) == split]
     if len(table) < FEWEST_FACTS:
         raise UserError(
-            f"{len(table)} scores are of runs and facts of the testbed; grading needs"
-            f" {FEWEST_FACTS}. The facts' ids are in the column fact of the panel."
+            f"{len(table)} scores are of facts that count, and grading needs"
+            f" {FEWEST_FACTS}: score all facts of {testbed.TESTBED_FACTS_FILE.name}."
         )
+    if title in MEASURES_BESIDE.values():
+        title = f"{title} (yours)"
     rows = []
     for level, (least, most) in LEVELS.items():
         rows += _rows_of_level(table, level, least, most, title)
     grades = pd.DataFrame(rows)
-    is_other = (grades["level"] == MAIN_LEVEL) & grades["p_holm"].notna()
-    adjusted = holm_adjusted_p_values(grades.loc[is_other, "p_holm"])
-    grades.loc[is_other, "p_holm"] = adjusted
-    return grades
+    if np.isnan(grades["auc"].iloc[0]):
+        raise UserError(
+            "In no relation both facts that were read and facts that never were are"
+            f" scored: score all facts of {testbed.TESTBED_FACTS_FILE.name}."
+        )
+    p_of_level = grades.pop("p_of_pair").where(grades["level"] == MAIN_LEVEL)
+    return grades.assign(p_holm=holm_adjusted_p_values(p_of_level))
 
 
 def with_derived_measures(runs: pd.DataFrame) -> pd.DataFrame:
@@ -187,21 +199,25 @@ def _rows_of_level(
     """Return the rows of one level: the graded measure first, then all others."""
     is_read = table["exposures"].between(least, most)
     rows_of_level = table[is_read | (table["exposures"] == 0)]
-    own = areas_by_run(rows_of_level, "score")
-    rival = areas_by_run(rows_of_level, RIVAL)
-    rows = [_grade_row(title, level, own, rival, None)]
-    for column, name in MEASURES_BESIDE.items():
-        if column not in rows_of_level or rows_of_level[column].isna().all():
+    rows = []
+    for column, name in {"score": title, **MEASURES_BESIDE}.items():
+        # Compared on the facts that have both.
+        there = rows_of_level.dropna(subset=column)
+        if there.empty:
             continue
-        areas = areas_by_run(rows_of_level, column)
-        rows.append(_grade_row(name, level, areas, rival, own))
+        areas = areas_by_run(there, column)
+        row = _grade_row(areas, areas_by_run(there, RIVAL))
+        p_of_pair = float("nan")
+        if column not in ("score", RIVAL):
+            p_of_pair = mean_over_runs(areas, areas_by_run(there, "score")).p
+        rows.append({"measure": name, "level": level, **row, "p_of_pair": p_of_pair})
     return rows
 
 
 def areas_by_run(table: pd.DataFrame, column: str) -> dict[Hashable, EstimateOfRun]:
-    """Return the area of a column within relations, in each run that has it."""
+    """Return the area of a column within relations, in each run."""
     areas: dict[Hashable, EstimateOfRun] = {}
-    for run, rows in table.dropna(subset=column).groupby("run"):
+    for run, rows in table.groupby("run"):
         of_fact = rows.set_index("item")
         area = area_of_run(
             of_fact[column], of_fact["exposures"] > 0, of_fact["relation"]
@@ -212,21 +228,12 @@ def areas_by_run(table: pd.DataFrame, column: str) -> dict[Hashable, EstimateOfR
 
 
 def _grade_row(
-    name: str,
-    level: str,
-    areas: Mapping[Hashable, EstimateOfRun],
-    rival: Mapping[Hashable, EstimateOfRun],
-    graded: Mapping[Hashable, EstimateOfRun] | None,
-) -> dict[str, object]:
-    """Return one row of the grades; another measure is held against `graded`."""
+    areas: Mapping[Hashable, EstimateOfRun], rival: Mapping[Hashable, EstimateOfRun]
+) -> dict[str, float]:
+    """Return the mean area over runs, and how far it is from the rival's."""
     area = mean_over_runs(areas, null=0.5)
     gap = mean_over_runs(areas, rival)
-    p_of_pair = float("nan")
-    if graded is not None:
-        p_of_pair = mean_over_runs(areas, graded).p
     return {
-        "measure": name,
-        "level": level,
         "runs": area.n_runs,
         "facts": area.n,
         "auc": area.estimate,
@@ -236,7 +243,6 @@ def _grade_row(
         "less_rival_low": gap.low,
         "less_rival_high": gap.high,
         "p": gap.p,
-        "p_holm": p_of_pair,
         "detectable": gap.detectable,
     }
 
@@ -263,8 +269,13 @@ def _sentence_on_rival(own: pd.Series) -> str:
         f"{own['less_rival']:+.3f}"
         f" [{own['less_rival_low']:.3f}, {own['less_rival_high']:.3f}]"
     )
-    if np.isnan(own["less_rival_low"]):
+    if np.isnan(own["less_rival_low"]) and own["less_rival"] == 0:
         return "It orders all facts as one plain question does."
+    if np.isnan(own["less_rival_low"]):
+        return (
+            f"It differs from one plain question by {own['less_rival']:+.3f}; these"
+            " facts do not vary enough for an interval."
+        )
     if own["less_rival_low"] > 0:
         verdict = "It tells more than one plain question does"
     elif own["less_rival_high"] < 0:

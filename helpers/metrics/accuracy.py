@@ -94,17 +94,6 @@ def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
     return best.assign(right=best["correct"].astype(bool))
 
 
-def accuracy_by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
-    """Compute the accuracy of each prompt, in [0, 1]; higher is better.
-
-    Marks of one fact after several wrong contexts are averaged first.
-    """
-    by = ["relation", "kind", "frame", "context"]
-    check_columns(marked, ("item", "right", *by), "marks")
-    facts = marked.groupby([*by, "item"], sort=True)["right"].mean()
-    return facts.groupby(level=by).agg(accuracy="mean", n="size").reset_index()
-
-
 def marks_by_fact_and_prompt(
     marked: pd.DataFrame, prompt: str = "variant"
 ) -> pd.DataFrame:

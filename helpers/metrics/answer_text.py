@@ -113,7 +113,7 @@ def answer_text(text: str) -> str:
     return "".join(dropwhile(_is_blank, lines))
 
 
-def without_unseen_characters(text: str) -> str:
+def without_unseen_characters(text: str, kept: str = "") -> str:
     r"""Leave out characters that nobody sees, such as joiners and marks of direction.
 
     >>> without_unseen_characters("\ufeffCo\u00adlom\u200bbia")
@@ -121,8 +121,11 @@ def without_unseen_characters(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    text = _UNSEEN_BLANK.sub(" ", _UNSEEN.sub("", text))
-    return "".join(filter(_is_seen, text))
+    signs = []
+    for sign in _UNSEEN_BLANK.sub(" ", text):
+        if sign in kept or (not _UNSEEN.match(sign) and _is_seen(sign)):
+            signs.append(sign)
+    return "".join(signs)
 
 
 def answer_readings(text: str, gold: str = "") -> Iterator[str]:

@@ -73,10 +73,10 @@ def canonical_answer(text: str) -> str:
 
 @lru_cache(maxsize=2**17)  # the same names are compared many times
 def comparison_key(text: str) -> str:
-    r"""Return what two spellings of one text have in common, and no two texts.
+    r"""Return what the spellings of a text have in common; coarse: "its" is "it's".
 
-    It decides wherever texts may be the same: a question and its demonstrations, an
-    object and its wrong objects, the options of a question.
+    It decides where one text too many is better left out: the demonstrations of a
+    question, the wrong objects beside an object.
 
     >>> comparison_key("The U.S.A.") == comparison_key("ＵＳＡ\u200b")
     True

@@ -53,13 +53,38 @@ def expected_calibration_error(values: np.ndarray, n_bins: int = N_BINS) -> np.n
 
 def _gaps_and_shares(values: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
     """Return of each group confidence less share right, and its share of answers."""
-    ordered = sorted_by_confidence(values)
+    ordered = _with_ties_averaged(sorted_by_confidence(values))
     n = ordered.shape[-2]
     edges = np.linspace(0, n, min(n_bins, n) + 1).round().astype(int)
     sizes = np.diff(edges)
     sums = np.add.reduceat(ordered, edges[:-1], axis=-2)
     gaps = (sums[..., 0] - sums[..., 1]) / sizes
     return gaps, sizes / n
+
+
+def _with_ties_averaged(ordered: np.ndarray) -> np.ndarray:
+    """Return ordered rows in which those of one confidence have its share right.
+
+    Where groups are cut within them, it does not matter who came first.
+    """
+    confidence = ordered[..., 0]
+    last = _last_places_of_levels(confidence)
+    before = confidence.shape[-1] - _last_places_of_levels(confidence[..., ::-1])
+    before = before[..., ::-1]
+    sums = np.cumsum(ordered[..., 1], axis=-1)
+    sums = np.concatenate([np.zeros_like(sums[..., :1]), sums], axis=-1)
+    n_right = np.take_along_axis(sums, last, axis=-1)
+    n_right = n_right - np.take_along_axis(sums, before, axis=-1)
+    return np.stack([confidence, n_right / (last - before)], axis=-1)
+
+
+def _last_places_of_levels(ordered: np.ndarray) -> np.ndarray:
+    """Return for each of some ordered numbers the last place, from 1, of its equals."""
+    n = ordered.shape[-1]
+    is_last = np.ones(ordered.shape, dtype=bool)
+    is_last[..., :-1] = ordered[..., 1:] != ordered[..., :-1]
+    last = np.where(is_last, np.arange(1, n + 1), n + 1)
+    return np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1]
 
 
 def sorted_by_confidence(values: np.ndarray) -> np.ndarray:
@@ -91,12 +116,7 @@ def area_under_risk_coverage(values: np.ndarray) -> np.ndarray:
     ordered = sorted_by_confidence(-values)
     confidence = -ordered[..., 0]
     wrong = 1 + ordered[..., 1]
-    n = ordered.shape[-2]
-    rank = np.arange(1, n + 1)
-    # The last place of each level of confidence, from the right
-    is_last = np.ones(confidence.shape, dtype=bool)
-    is_last[..., :-1] = confidence[..., 1:] != confidence[..., :-1]
-    last = np.where(is_last, rank, n + 1)
-    last = np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1]
+    rank = np.arange(1, ordered.shape[-2] + 1)
+    last = _last_places_of_levels(confidence)
     risk = np.cumsum(wrong, axis=-1) / rank
     return np.take_along_axis(risk, last - 1, axis=-1).mean(axis=-1)

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from helpers import UserError, check_columns
+from helpers.metrics.choices import ROUNDING
 
 FACT_KEYS = ["item", "relation", "variant"]
 # Columns that say what a prompt is; answers may lack them.
@@ -72,7 +73,9 @@ def _likeliest_choices(answers: pd.DataFrame) -> pd.DataFrame:
     choices = answers[[*FACT_KEYS, "choice"]].reset_index(drop=True)
     choices["logprob"] = answers["logprobs"].map(np.sum).to_numpy()
     best = choices.groupby(FACT_KEYS)["logprob"].transform("max")
-    likeliest = choices.loc[choices["logprob"] == best, [*FACT_KEYS, "choice"]]
+    likeliest = choices.loc[
+        choices["logprob"] > best - ROUNDING, [*FACT_KEYS, "choice"]
+    ]
     alone = likeliest.drop_duplicates(FACT_KEYS, keep=False)
     return alone.rename(columns={"choice": "said"})
 

@@ -285,9 +285,11 @@ def scores_of_frame_subsets(
         deviations[frames] = combined_deviation(pfd, counted["ird"], alphas)
     chosen = pd.Index(list(deviations), name="frames", tupleize_cols=False)
     table = pd.DataFrame(dict(enumerate(deviations.values())), index=counted.index)
+    # A fact without a frame has no deviation in it, and its anchor does not count.
+    anchors = table.notna().mul(counted["anchor"], axis="index")
     sums = table.groupby(counted["relation"]).sum()
-    anchors = counted["anchor"].groupby(counted["relation"]).sum()
-    scores = sums.div(anchors, axis=0).T
+    anchors = anchors.groupby(counted["relation"]).sum()
+    scores = (sums / anchors).T
     scores["all"] = sums.sum() / anchors.sum()
     return scores.set_axis(chosen, axis=0).rename_axis(columns=None)
 

@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from helpers.metrics.answer_text import first_sentence, without_words_before
 from helpers.metrics.canonical import canonical_answer
-from helpers.metrics.matching import first_sentence
 
 
 def share_among_choices(logprobs: npt.ArrayLike) -> float:
@@ -63,7 +63,7 @@ def log_mean_probability(logprobs: npt.ArrayLike) -> float:
     return float(np.logaddexp.reduce(logs) - np.log(logs.size))
 
 
-def knowledge_risk_ratio(
+def log_knowledge_risk_ratio(
     known: npt.ArrayLike, without_subject: npt.ArrayLike, without_relation: float
 ) -> float:
     r"""Return the logarithm of the risk ratio of KaRR, from three probabilities.
@@ -91,7 +91,7 @@ def knowledge_risk_ratio(
     .4 after the fact's prompts, .1 after the relation's, .05 after the subject: the
     ratios are 4 and 8, and their geometric mean is the root of 32.
 
-    >>> ratio = knowledge_risk_ratio(np.log([0.4]), np.log([0.1]), np.log(0.05))
+    >>> ratio = log_knowledge_risk_ratio(np.log([0.4]), np.log([0.1]), np.log(0.05))
     >>> round(float(np.exp(2 * ratio)), 6)
     32.0
     """
@@ -184,5 +184,9 @@ def certainty_of_answers(texts: Sequence[str]) -> float:
 
 
 def _canonical_answers(texts: Sequence[str]) -> list[str]:
-    """Return each answer's first sentence in one spelling."""
-    return [canonical_answer(first_sentence(text)) for text in texts]
+    """Return each answer's first sentence in one spelling; none is like no other."""
+    answers = []
+    for place, text in enumerate(texts):
+        words = without_words_before(first_sentence(text))
+        answers.append(canonical_answer(words) or f"(no answer {place})")
+    return answers

@@ -101,6 +101,7 @@ def area_of_run(
     >>> area.estimate, round(float((area.influence**2).sum()), 6)
     (0.75, 0.125)
     """
+    score = score.dropna()
     outcomes = {}
     for name, of_relation in score.groupby(relation):
         is_read = is_positive[of_relation.index]
@@ -122,7 +123,9 @@ def area_of_run(
         weight = outcome.size / n_pairs
         for shares in (outcome.mean(axis="columns"), outcome.mean(axis="index")):
             n = len(shares)
-            centre = shares.mean() if n > 1 else estimate
+            centre = estimate if len(outcomes) > 1 else 0.5
+            if n > 1:
+                centre = shares.mean()
             correction = np.sqrt(n / max(1, n - 1))
             parts.append(weight * correction * (shares - centre) / n)
     return EstimateOfRun(estimate, pd.concat(parts))

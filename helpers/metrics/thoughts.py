@@ -70,6 +70,30 @@ _MARKS = [
 _ANY_MARK = re.compile("|".join(map(re.escape, sorted(_MARK_TEXTS))), re.IGNORECASE)
 
 
+class MarksOfThoughts(NamedTuple):
+    """What begins a model's thoughts, and what ends them."""
+
+    begin: str
+    end: str
+
+
+def marks_of_open_thoughts(text: str) -> MarksOfThoughts | None:
+    """Return the marks of thoughts that a text begins and does not end.
+
+    >>> marks_of_open_thoughts("<|assistant|><think>")
+    MarksOfThoughts(begin='<think>', end='</think>')
+    >>> marks_of_open_thoughts("<think></think>") is None
+    True
+    """
+    for row in _ROWS:
+        if row["kind"] != "thoughts":
+            continue
+        place = text.lower().rfind(row["begin"].lower())
+        if place >= 0 and row["end"].lower() not in text[place:].lower():
+            return MarksOfThoughts(row["begin"], row["end"])
+    return None
+
+
 def text_without_thoughts(text: str) -> str:
     """Return what a model wrote as its answer, nothing if its thoughts do not end.
 

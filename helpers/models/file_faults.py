@@ -56,8 +56,6 @@ def refuse_broken_files(folder: Path, name: str, patterns: Iterable[str]) -> Non
         files.refuse_unreadable_file(file)
         if file.name in JSON_FILES:
             _refuse_damaged_json(file, name)
-    if (folder / GENERATION_FILE).is_file():
-        _refuse_contradictions(folder, name)
 
 
 def _refuse_damaged_json(file: Path, name: str) -> None:
@@ -76,8 +74,23 @@ def _refuse_damaged_json(file: Path, name: str) -> None:
         )
 
 
-def _refuse_contradictions(folder: Path, name: str) -> None:
-    """Refuse settings for writing that transformers would refuse with the weights."""
+def refuse_contradictions(folder: Path, name: str) -> None:
+    """Refuse settings for writing that transformers would refuse with the weights.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the model; without such settings nothing is refused.
+    name : str
+        As the user gave it.
+
+    Raises
+    ------
+    UserError
+        Naming the file and what it says.
+    """
+    if not (folder / GENERATION_FILE).is_file():
+        return
     from transformers import GenerationConfig
 
     with reraise_true_cause(

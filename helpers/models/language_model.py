@@ -71,7 +71,8 @@ class Known:
     by_text: dict[str, list[int]] = field(default_factory=dict)
     # The special tokens that tell thoughts and answers apart; None: not asked yet.
     marks: frozenset[int] | None = None
-    closes_thoughts: bool = False  # whether its template begins thoughts, as was said
+    # Whether a user was told that its template leaves thoughts open
+    warned_of_thoughts: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,6 +102,7 @@ def load(
         if not checkpoints.has_tokenizer(checkpoint.folder):
             tokenizer_folder = checkpoint.base
     config = read_config(folder, name, trust_remote_code)
+    file_faults.refuse_contradictions(folder, str(name))
     kind, auto = model_kind_and_class(config, name)
     tokenizer = tokenizer_loading.load_tokenizer(
         tokenizer_folder, name, trust_remote_code
@@ -193,7 +194,8 @@ def _named_family(folder: Path) -> str | None:
     if not file.is_file():
         return None
     settings = files.parse_json(files.read_text(file), file.name)
-    return settings.get("model_type")
+    family = settings.get("model_type")
+    return family if isinstance(family, str) else None
 
 
 def model_kind_and_class(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:

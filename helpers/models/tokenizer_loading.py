@@ -129,6 +129,10 @@ def _tokenizer_of_file(
         of_file = PreTrainedTokenizerFast.from_pretrained(folder)
     _refuse_other_tokens(of_file, reference, probes, name)
     if of_class is None:
+        _log_warning(
+            f"Transformers cannot make the tokenizer that {name} names; that of its"
+            f" {TOKENIZER_FILE} is used."
+        )
         return of_file
     text = _text_written_otherwise(of_class, of_file, probes)
     if text is None:

@@ -7,7 +7,6 @@ options of one probe: "Born in 19" + "45", which a tokenizer may write as one pi
 """
 
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -16,6 +15,7 @@ from typing import Any, Self
 from transformers.utils import chat_template_utils
 
 from helpers import UserError, first_line_of_error
+from helpers.metrics import thoughts
 from helpers.models import families, prefix_tokenising
 from helpers.models.language_model import LanguageModel
 from helpers.models.patching import patched
@@ -39,12 +39,6 @@ CHAT_TEMPLATE_SETTINGS: dict[str, Any] = {
     "enable_thinking": False,
     "thinking": False,
 }
-# What begins a model's thoughts in a template, and what ends them.
-THOUGHT_MARKS = re.compile(
-    r"(?P<tag><(?P<name>(?:[\w]+:)?(?:think|thinking|thought|thoughts|reasoning))>)"
-    r"|(?P<bracket>\[THINK\])|(?P<cohere><\|START_THINKING\|>)"
-)
-ENDS_OF_THOUGHTS = {"bracket": "[/THINK]", "cohere": "<|END_THINKING|>"}
 # Characters of texts whose ids are kept for the next time, some 100 MB.
 MOST_KEPT_CHARACTERS = 10_000_000
 
@@ -374,24 +368,16 @@ def _template(model: LanguageModel, prompt: str) -> str:
 def _with_thoughts_closed(model: LanguageModel, prompt: str, text: str) -> str:
     """Return a templated prompt that does not end inside the model's thoughts."""
     end_of_question = text.rindex(prompt.strip()) + len(prompt.strip())
-    after = text[end_of_question:]
-    begun = list(THOUGHT_MARKS.finditer(after))
-    if not begun:
+    marks = thoughts.marks_of_open_thoughts(text[end_of_question:])
+    if marks is None:
         return text
-    last = begun[-1]
-    if last["tag"]:
-        closing = f"</{last['name']}>"
-    else:
-        closing = ENDS_OF_THOUGHTS[str(last.lastgroup)]
-    if closing in after[last.end() :]:
-        return text
-    if not model.known.closes_thoughts:
-        model.known.closes_thoughts = True
+    if not model.known.warned_of_thoughts:
+        model.known.warned_of_thoughts = True
         logging.getLogger(__name__).warning(
             "The chat template of %s ends inside the model's thoughts (%s); they are "
             "closed (%s) before the answer.",
             model.name,
-            last.group(),
-            closing,
+            marks.begin,
+            marks.end,
         )
-    return f"{text.rstrip()}\n\n{closing}\n\n"
+    return f"{text.rstrip()}\n\n{marks.end}\n\n"

@@ -218,8 +218,9 @@ def named_probes_and_rows(
     rows = tokens.rows_of_continuations(model, prompts, continuations, groups)
     if "correct" in probes:
         _refuse_options_read_alike(model, rows, groups, probes["correct"])
-    elif "frame" in probes:  # a question; a text alone is as probable as what is read
-        _refuse_unwritable_continuations(model, rows, groups, continuations)
+    if "object" in probes:  # a text alone is as probable as what is read
+        objects = list(probes["object"].str.strip())
+        _refuse_unwritable_objects(model, rows, groups, continuations, objects)
     return probes, rows
 
 
@@ -239,17 +240,22 @@ def _refuse_options_read_alike(
             )
 
 
-def _refuse_unwritable_continuations(
+def _refuse_unwritable_objects(
     model: LanguageModel,
     rows: list[Row],
     groups: list[tuple],
     continuations: Sequence[str],
+    objects: Sequence[str],
 ) -> None:
-    """Refuse a continuation of unknown tokens alone, or which they make another's."""
+    """Refuse a fact's object of unknown tokens alone, or which they make another's.
+
+    What else is scored of a fact, such as a text that the model wrote, is not refused.
+    """
     unknown = model.tokenizer.unk_token_id
     texts_of_tokens: dict[tuple[int, ...], str] = {}
-    for row, group, text in zip(rows, groups, continuations, strict=True):
-        if unknown not in row.scored:
+    scored = zip(rows, groups, continuations, objects, strict=True)
+    for row, group, text, own_object in scored:
+        if unknown not in row.scored or text.strip() != own_object:
             continue
         known = [token for token in row.scored if token != unknown]
         is_readable = any(map(str.isalnum, str(model.tokenizer.decode(known))))

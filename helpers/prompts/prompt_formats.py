@@ -53,7 +53,7 @@ def model_titles(names: Iterable[str]) -> dict[str, str]:
     {'a/m': 'm', 'b/m': 'm (2)', 'm2': 'm2'}
     """
     titles: dict[str, str] = {}
-    for name in names:
+    for name in dict.fromkeys(names):
         title = model_title(name)
         number = 1
         while title in titles.values():

@@ -54,8 +54,8 @@ def mean_of_run(values: pd.Series, strata: npt.ArrayLike) -> EstimateOfRun:
     >>> run.estimate, round(float((run.influence**2).sum()), 4)
     (2.5, 0.125)
     """
-    values = values.astype(float)
     labels = pd.Series(np.asarray(strata), index=values.index)
+    values = values.astype(float).dropna()
     grouped = values.groupby(labels)
     size = grouped.transform("size")
     centre = grouped.transform("mean").where(size > 1, values.mean())
@@ -110,13 +110,18 @@ def mean_over_runs(
             influence = influence.sub(other[run].influence, fill_value=0.0)
         estimates.append(estimate)
         influences.append(influence)
-    by_fact = pd.concat(influences, axis=1).fillna(0.0).mean(axis=1)
+    by_run = pd.concat(influences, axis=1).fillna(0.0)
+    by_fact = by_run.mean(axis=1)
     variance = float((by_fact**2).sum())
     degrees = np.inf
     n_runs = len(names)
     if n_runs > 1:
+        # What facts and runs do together is part of the variance over runs and of that
+        # over facts, where it is taken out.
+        apart = by_run.sub(by_fact, axis="index").to_numpy()
+        of_both = float((apart**2).sum()) / (n_runs * (n_runs - 1))
         of_runs = float(np.var(estimates, ddof=1)) / n_runs
-        variance += of_runs
+        variance = max(0.0, variance - of_both) + of_runs
         if of_runs > 0:  # Satterthwaite's, the facts being many
             degrees = (n_runs - 1) * (variance / of_runs) ** 2
     mean = float(np.mean(estimates))

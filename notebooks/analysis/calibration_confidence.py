@@ -19,7 +19,7 @@ PLAIN_QUESTION = "plain question"
 SENTENCE = "sentence to be completed"
 FORM_TITLES = {"qa": PLAIN_QUESTION, "wp": SENTENCE}
 LISTS = METHOD_TITLES["latent_knowledge"]
-UNSURE = 'says "unsure"'
+NOT_UNSURE = 'not "unsure"'
 N_COVERAGES = 20
 CONFIDENCE_COLUMNS = ["model", "method", "item", "relation", "confidence", "right"]
 OVERCONFIDENCE = "confidence less share right"
@@ -125,43 +125,42 @@ def risk_by_coverage(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "coverage", "risk"])
 
 
-def answers_that_may_decline(plain: pd.DataFrame) -> pd.DataFrame:
-    """Return whether each answer was given where a model may say that it is unsure.
+def questions_not_declined(table: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
+    """Return the plain question's answers, and where the model is not unsure.
 
-    Rows are a model and fact: ``model, item, relation, given, right``.
+    ``given`` is 1 where the model, asked by the knowledge-base study, which lets it
+    say that it is unsure, gives an answer to the same question; ``kept`` is 1 for as
+    many answers of the same relation, the surest.
     """
     method = STUDIES["knowledge_base"].TITLE
     asked = plain[plain["method"] == method]
-    if "tested" not in asked:
-        return pd.DataFrame(columns=["model", "item", "relation", "given", "right"])
-    table = asked[["model", "item", "relation", "correct", "wrong"]].dropna()
-    given = (table["correct"] + table["wrong"]) > 0
-    return table.assign(given=given.astype(float), right=table["correct"])
+    answers = table[table["method"] == PLAIN_QUESTION]
+    if "tested" not in asked or answers.empty:
+        return answers.head(0).assign(given=[], kept=[])
+    said = asked.set_index(["model", "item"])[["correct", "wrong"]].dropna()
+    given = (said.sum(axis=1) > 0).astype(float).rename("given")
+    both = answers.join(given, on=["model", "item"]).dropna(subset="given")
+    groups = both.groupby(["model", "relation"])
+    rank = groups["confidence"].rank(method="first", ascending=False)
+    n_given = groups["given"].transform("sum")
+    return both.assign(kept=(rank <= n_given).astype(float))
 
 
 def threshold_against_declining(
-    table: pd.DataFrame, declining: pd.DataFrame, **draw: int
+    both: pd.DataFrame, **draw: int
 ) -> tuple[stats.Interval, dict[str, str]]:
-    """Return how many more given answers are wrong by "unsure" than by a threshold.
+    """Return how much more often answers are wrong that "unsure" lets through.
 
-    The threshold lets as many answers of the plain question through as the model gives
-    when it may say "unsure", so that both are judged at the same coverage.
+    Both choose among the plain question's answers, and as many in each relation: those
+    to questions that the model does not decline, and the surest.
     """
-    plain = table[table["method"] == PLAIN_QUESTION].set_index(["model", "item"])
-    asked = plain[["confidence", "right"]].rename(columns={"right": "right_asked"})
-    both = declining.set_index(["model", "item"]).join(asked, how="inner")
-    both = both.dropna().reset_index()
     if both.empty:
         nothing = stats.Interval(float("nan"), float("nan"), float("nan"), 0)
         return nothing, {"declining": "", "threshold": "", "coverage": ""}
-    kept = []
-    for _, of_model in both.groupby("model"):
-        n_given = int(of_model["given"].sum())
-        rank = of_model["confidence"].rank(method="first", ascending=False)
-        kept.append(rank <= n_given)
-    both["kept"] = pd.concat(kept).astype(float)
-    both["wrong_given"] = both["given"] * (1 - both["right"])
-    both["wrong_kept"] = both["kept"] * (1 - both["right_asked"])
+    wrong = 1 - both["right"]
+    both = both.assign(
+        wrong_given=both["given"] * wrong, wrong_kept=both["kept"] * wrong
+    )
     columns = ["wrong_given", "given", "wrong_kept", "kept"]
     by_fact = both.groupby(["relation", "item"])[columns].sum().reset_index()
     interval = stats.bootstrap(
@@ -199,7 +198,7 @@ def table_of_confidence(by_method: pd.DataFrame) -> pd.DataFrame:
     return wide.reset_index()
 
 
-def draw_risk_by_coverage(risks: pd.DataFrame, declining: pd.DataFrame) -> Axes:
+def draw_risk_by_coverage(risks: pd.DataFrame, both: pd.DataFrame) -> Axes:
     """Draw the share wrong by how many answers are given, and where "unsure" stands."""
     lines = risks.rename(columns={"risk": "estimate"})
     ax = shared_figures.curve_plot(
@@ -211,11 +210,17 @@ def draw_risk_by_coverage(risks: pd.DataFrame, declining: pd.DataFrame) -> Axes:
         points=False,
         nothing="No model's answers were asked for their probability.",
     )
-    if len(lines) and len(declining):
-        given = declining[declining["given"] > 0]
-        coverage = declining["given"].mean()
-        ax.plot(coverage, 1 - given["right"].mean(), "D", color="black", ms=7)
-        place = (coverage, 1 - given["right"].mean())
-        ax.annotate(UNSURE, place, (-8, 4), textcoords="offset points", ha="right")
+    if len(both):
+        coverage = both.groupby("model")["given"].mean().mean()
+        given = both[both["given"] > 0]
+        risk = 1 - given.groupby("model")["right"].mean().mean()
+        ax.plot(coverage, risk, "D", color="black", ms=7)
+        ax.annotate(
+            NOT_UNSURE,
+            (coverage, risk),
+            (-8, 4),
+            textcoords="offset points",
+            ha="right",
+        )
     style.show_axis_in_percent(ax.xaxis)
     return ax

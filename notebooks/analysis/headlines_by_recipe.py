@@ -24,7 +24,9 @@ RECIPES = {
     "another_wording": "another wording alone",
     "first_frames_held_out": "other wordings held out",
     "half_stated": "half of the facts never asked about",
-    "half_stated_by_id": "half of the facts never asked about",
+    "half_stated_by_id": "half of the facts, by their ids, never asked about",
+    "hidden_64": "64 units wide",
+    "hidden_32": "32 units wide",
 }
 # Questions that the text does not have; by default the last two.
 UNREAD_FRAMES = {
@@ -57,7 +59,8 @@ def area_of_unread_questions(rows: pd.DataFrame) -> EstimateOfRun:
     """Return the mean area over the questions that the run's text does not have."""
     frames = UNREAD_FRAMES.get(rows["change"].iloc[0], FRAMES_HELD_OUT)
     areas = [area_of_column(f"qa{frame} right", rows) for frame in frames]
-    influence = pd.concat([area.influence for area in areas], axis=1).mean(axis=1)
+    influences = pd.concat([area.influence for area in areas], axis=1)
+    influence = influences.fillna(0.0).mean(axis=1)
     return EstimateOfRun(float(np.mean([a.estimate for a in areas])), influence)
 
 
@@ -90,12 +93,14 @@ def copied_answers(rows: pd.DataFrame) -> EstimateOfRun:
     return mean_of_run(never["right after right"], never["relation"])
 
 
+# The halves of facts that are asked about and never asked about are alike in it.
+OF_FACTS_NEVER_READ = "right after the right word, never read"
 HEADLINES: dict[str, Headline] = {
     "an unrelated word costs (points)": partial(cost_of_word, "none", "unrelated"),
     "a wrong answer costs beyond it (points)": partial(
         cost_of_word, "unrelated", "wrong"
     ),
-    "right after the right word, never read": copied_answers,
+    OF_FACTS_NEVER_READ: copied_answers,
     **{f"AUC: {name}": partial(area_of_column, c) for name, c in AREAS.items()},
     "AUC: unread questions": area_of_unread_questions,
     "plain question less multiplicity": partial(lead_of_plain_question, AREAS[RIVAL]),
@@ -107,6 +112,12 @@ HEADLINES: dict[str, Headline] = {
 HEADLINES["unread questions less the plain one"] = unread_less_plain_question
 # Of each predicted statistic: the headline, and whether it is that of the recipe's own
 # runs or how far they differ from bundled runs with the same start.
+# Runs whose figures had been looked at when the predictions were written.
+SEEN_RUNS = (
+    *("xs-0", "xs-3", "xs-no-hints-0", "xs-no-heads-0", "xs-one-wording-0"),
+    *("xs-no-questions-0", "xs-half-stated-by-id-0", "s-0", "m-0"),
+    *("m-no-hints-0", "m-half-stated-by-id-0"),
+)
 CHANGE_BOUNDS = ("change_low", "change_high")
 OWN, DIFFERENCE = "estimate", "change_by"
 PREDICTED_STATISTICS = {
@@ -158,18 +169,23 @@ def headlines_of_runs(runs: pd.DataFrame) -> dict[str, dict[Hashable, EstimateOf
     return by_headline
 
 
-def headlines_by_recipe(runs: pd.DataFrame) -> pd.DataFrame:
+def headlines_by_recipe(
+    runs: pd.DataFrame, usual_runs: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Return each headline by recipe and size, beside the bundled recipe's runs.
+
+    These are among `usual_runs`, by default among `runs`.
 
     ``estimate, low, high`` are over the recipe's runs; ``change_by`` and its bounds are
     of the difference from the runs of the bundled recipe with the same seed and start.
     """
+    usual_by_headline = headlines_of_runs(runs if usual_runs is None else usual_runs)
     rows = []
     for headline, by_run in headlines_of_runs(runs).items():
         recipes = dict.fromkeys((size, change) for size, change, *_ in by_run)
         for size, change in recipes:
             own = _runs_of_recipe(by_run, size, change)
-            usual = _runs_of_recipe(by_run, size, "")
+            usual = _runs_of_recipe(usual_by_headline[headline], size, "")
             mean = mean_over_runs(own)
             row = {
                 "size": size,
@@ -210,6 +226,7 @@ def facts_asked_and_never_asked(runs: pd.DataFrame) -> pd.DataFrame:
     of_half = runs[runs["change"].str.startswith("half_stated")]
     for stated_only, half in of_half.groupby("stated_only"):
         table = headlines_by_recipe(half)
+        table = table[table["headline"] != OF_FACTS_NEVER_READ]
         label = "never asked about" if stated_only else "asked about"
         rows.append(table.assign(facts=label))
     if not rows:
@@ -217,33 +234,54 @@ def facts_asked_and_never_asked(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def outcomes_of_predictions(by_recipe: pd.DataFrame) -> pd.DataFrame:
-    """Return what was predicted of runs beside what came, as far as they were made."""
-    predictions = pd.read_csv(PREDICTIONS_FILE, keep_default_na=False)
-    by_recipe = by_recipe.set_index(["recipe", "size", "headline"])
+def outcomes_of_predictions(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return what was predicted of runs beside what came, as far as they were made.
+
+    ``seen`` is what runs gave that had been looked at before, ``came`` what others do,
+    and ``inside`` whether this is between the numbers that were predicted.
+    """
+    is_seen = runs["run"].isin(SEEN_RUNS)
+    seen = headlines_by_recipe(runs[is_seen])
+    came = headlines_by_recipe(runs[~is_seen], usual_runs=runs)
     rows = []
+    predictions = pd.read_csv(PREDICTIONS_FILE, keep_default_na=False)
     for prediction in predictions.itertuples():
         recipe = RECIPES.get(prediction.recipe, prediction.recipe)
         headline, column = PREDICTED_STATISTICS.get(prediction.statistic, ("", OWN))
+        predicted = ""
+        if prediction.low:
+            predicted = f"{prediction.low} to {prediction.high}"
         row = {
             "recipe": recipe,
             "size": prediction.size,
             "what": prediction.statistic,
-            "predicted": f"{prediction.low} to {prediction.high}".strip(" to"),
-            "came": "",
-            "runs": 0,
+            "predicted": predicted,
         }
         key = (recipe, prediction.size, headline)
-        if key in by_recipe.index:
-            came = by_recipe.loc[key]
-            low, high = ("low", "high") if column == OWN else CHANGE_BOUNDS
-            digits = 1 if "points" in headline else 2
-            row["came"] = result_tables.interval(
-                came[column], came[low], came[high], digits, 1
-            )
-            row["runs"] = int(came["runs"])
+        row["seen"], _ = _estimate_in_words(seen, key, column)
+        row["came"], estimate = _estimate_in_words(came, key, column)
+        row["inside"] = ""
+        if row["came"]:
+            is_inside = float(prediction.low) <= estimate <= float(prediction.high)
+            row["inside"] = "yes" if is_inside else "no"
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _estimate_in_words(
+    table: pd.DataFrame, key: tuple[str, str, str], column: str
+) -> tuple[str, float]:
+    """Return a headline of a recipe and size with its interval, and as a number."""
+    if table.empty:
+        return "", float("nan")
+    by_recipe = table.set_index(["recipe", "size", "headline"])
+    if key not in by_recipe.index or np.isnan(by_recipe.loc[key, column]):
+        return "", float("nan")
+    row = by_recipe.loc[key]
+    low, high = ("low", "high") if column == OWN else CHANGE_BOUNDS
+    digits = 1 if "points" in key[2] else 2
+    text = result_tables.interval(row[column], row[low], row[high], digits, 1)
+    return text, float(row[column])
 
 
 def write_tables(folder: Path) -> None:
@@ -260,7 +298,7 @@ def tables_of_page(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {
         "headlines": _in_words(by_recipe),
         "halves": _in_words(by_half),
-        "predictions": outcomes_of_predictions(by_recipe),
+        "predictions": outcomes_of_predictions(runs),
     }
 
 

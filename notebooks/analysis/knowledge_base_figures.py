@@ -34,6 +34,7 @@ LONGEST_EXAMPLE = 60  # letters
 UNINFORMATIVE_COLUMNS = [
     "models",
     "setting",
+    "how many",
     "kind",
     "answers",
     "of",
@@ -173,11 +174,13 @@ def uninformative_responses(replies: pd.DataFrame) -> pd.DataFrame:
     rows = []
     groups = replies.groupby(["models", "setting"], sort=False)
     for (models, setting), of_models in groups:
+        n_models = of_models["model"].nunique()
         for kind in UNINFORMATIVE_KINDS:
             texts = of_models.loc[of_models["kind"] == kind, "text"].str.strip()
             n = len(of_models)
             commonest = next(iter(texts.value_counts().index), "")
             example = textwrap.shorten(commonest, LONGEST_EXAMPLE)
             percent = 100 * len(texts) / n
-            rows.append((models, setting, kind, len(texts), n, percent, example))
+            counts = (n_models, kind, len(texts), n)
+            rows.append((models, setting, *counts, percent, example))
     return pd.DataFrame(rows, columns=UNINFORMATIVE_COLUMNS)

@@ -94,7 +94,8 @@ def agreement_with_lists(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Compare EIC-LKE with IC-LKE in each model: a row a model.
 
     ``difference`` of accuracies, ``alike`` (the share of facts with the same verdict),
-    and correlations: of the truth's mass over facts, of accuracy over relations.
+    and correlations: of the truth's mass over facts, less its relation's mean, and of
+    accuracy over relations.
     """
     rows = []
     for model, of_model in facts.groupby("model", sort=False):
@@ -106,8 +107,9 @@ def agreement_with_lists(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
         )
         same = (right[TOGETHER] == right[ALONE]).astype(float)
         alike = stats.bootstrap(same, strata=relations, **draws)
+        within = mass - mass.groupby("relation").transform("mean")
         over_facts = stats.bootstrap(
-            mass[[TOGETHER, ALONE]], stats.pearson_correlation, relations, **draws
+            within[[TOGETHER, ALONE]], stats.pearson_correlation, relations, **draws
         )
         means = right.groupby("relation").mean()
         over_relations = stats.correlation(means[TOGETHER], means[ALONE])
@@ -118,7 +120,7 @@ def agreement_with_lists(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
             "EIC-LKE, %": _percent(right[TOGETHER].mean()),
             "EIC less IC, points": _percent(*difference[:3]),
             "same verdict, %": _percent(*alike[:3]),
-            "r over facts": result_tables.interval(*over_facts[:3], digits=2),
+            "r within relations": result_tables.interval(*over_facts[:3], digits=2),
             "r over relations": result_tables.interval(*over_relations[:3], digits=2),
         }
         rows.append(row)

@@ -16,8 +16,8 @@ from notebooks.analysis.monitor_paper import FEWER_FRAMES, SOLID
 from notebooks.kit import published, runs_against_papers
 from notebooks.kit.plots import style
 
-# Points of base accuracy within which models are equivalent, as we judge Table 6
-EQUIVALENCE_MARGIN = 3.0
+# Points of base accuracy within which models are compared, as in Table 6
+NEAREST_ACCURACY = 3.0
 PAPER_SERIES = (
     ("BLOOMZ-560m", "BLOOMZ-1b1", "BLOOMZ-3b", "BLOOMZ-7b1"),
     ("Vicuna-7b", "Vicuna-13b"),
@@ -109,22 +109,22 @@ def sentence_on_wordings(models: Mapping[str, MonitorOfModel]) -> str:
     )
 
 
-def sentence_on_equivalent_models(stability: pd.DataFrame) -> str:
+def sentence_on_models_of_equal_accuracy(stability: pd.DataFrame) -> str:
     """Say whether the lower MONITOR has the lower deviation (section 6.1)."""
     n_pairs = n_alike = 0
     for first, second in combinations(stability.to_dict("records"), 2):
         gap = abs(first["base accuracy, %"] - second["base accuracy, %"])
-        if gap <= EQUIVALENCE_MARGIN:
+        if gap <= NEAREST_ACCURACY:
             is_lower = first["MONITOR"] < second["MONITOR"]
             is_steadier = first["deviation, points"] < second["deviation, points"]
             n_pairs += 1
             n_alike += is_lower == is_steadier
-    near = f"within {EQUIVALENCE_MARGIN:.0f} points of base accuracy"
+    near = f"within {NEAREST_ACCURACY:.0f} points of base accuracy"
     if not n_pairs:
         return f"No two models are {near} of each other.\n"
     return (
-        f"Pairs of models {near} of each other: {n_pairs}; in {n_alike} of them the "
-        "lower MONITOR has the lower deviation.\n"
+        f"In {n_alike} of the {n_pairs} pairs of models {near} of each other, the one "
+        "of lower MONITOR has the lower deviation.\n"
     )
 
 

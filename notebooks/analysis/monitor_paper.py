@@ -53,13 +53,13 @@ def monitor_in_four_and_all_frames(
     and ``others`` is in the wordings beyond the first four. `distances` is from
     `helpers.metrics.monitor.distances_by_frame`. Empty without a fifth wording.
     """
-    columns = ["seven", "four", "low", "high", "others"]
+    columns = ["all wordings", "four", "low", "high", "others"]
     frames = list(distances.columns)
     if len(frames) <= FEWER_FRAMES:
         return pd.DataFrame(columns=columns, dtype=float).rename_axis("relation")
     choices = monitor.scores_of_frame_subsets(scores, distances, FEWER_FRAMES, alphas)
     table = {"four": choices.iloc[0], "low": choices.min(), "high": choices.max()}
-    for name, chosen in (("seven", frames), ("others", frames[FEWER_FRAMES:])):
+    for name, chosen in (("all wordings", frames), ("others", frames[FEWER_FRAMES:])):
         score = monitor.scores_of_frame_subsets(
             scores, distances[chosen], len(chosen), alphas
         )
@@ -73,7 +73,7 @@ def draw_monitor_in_four_and_all_frames(table: pd.DataFrame) -> Axes:
     if rows.empty:
         return style.empty_panel(None, f"It takes more than {FEWER_FRAMES} wordings.")
     _, ax = plt.subplots(figsize=(style.FIGURE_WIDTH, 3.6))
-    x = rows["seven"]
+    x = rows["all wordings"]
     bar = {"color": style.SKY, "lw": 2, "zorder": 1}
     ax.vlines(x, rows["low"], rows["high"], label="all choices of four", **bar)
     ax.plot(x, rows["four"], "o", color=style.BLUE, ms=4, label="the first four")
@@ -256,7 +256,7 @@ def comparisons_for_appendix(
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield what is compared of wordings: a label, its statistic, no effect."""
     rows = table.drop(index="all", errors="ignore")
-    for other, name in (("seven", "all wordings"), ("others", "the other wordings")):
+    for other, name in (("all wordings",) * 2, ("others", "the other wordings")):
         r = stats.correlation(rows["four"], rows[other])
         yield f"MONITOR over relations: the first four wordings and {name}, r", r, 0.0
     is_alike = (similar["BLEU"] >= MOST_ALIKE).mean()

@@ -137,8 +137,8 @@ def choices_between_paper_models() -> pd.DataFrame:
             "most accurate": best,
             "next": second,
             "lead in accuracy": 100 * (accuracies[best] - accuracies[second]),
-            "lead right under all, least": 100 * least,
-            "most": 100 * most,
+            "lead right under all, at least": 100 * least,
+            "at most": 100 * most,
             "choice": choice,
             "randomness at τ = 1": f"{ambiguity.min():.1f} to {ambiguity.max():.1f}",
         }

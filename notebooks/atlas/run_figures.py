@@ -176,7 +176,7 @@ def _other_measures(
     unasked = by_wording[[f"qa{frame} without subject" for frame in range(7)]]
     risk_ratios = {}
     for item in asked.index:
-        risk_ratios[item] = other_measures.knowledge_risk_ratio(
+        risk_ratios[item] = other_measures.log_knowledge_risk_ratio(
             asked.loc[item], unasked.loc[item], alone[item]
         )
     return pd.DataFrame(

@@ -241,26 +241,33 @@ class Findings:
         main = [self._findings[claim] for claim in self._main_claims]
         defined = [finding for finding in main if finding.decision != UNDEFINED]
         opening = defined or main or findings
-        strips = self._strips(folder)
+        in_others = replications.findings_in_other_models(folder)
+        strips = self._strips(opening, in_others)
         page = "<p><strong>What this run found</strong></p>" + _html(opening, strips)
         if any(finding.decision == UNDECIDED for finding in opening):
             page += DOTTED_BAR_NOTE
-        if any(strips.get(finding.claim) for finding in opening):
-            page += replications.NOTE
+        if strips:
+            page += replications.note_html(in_others["model"])
         display(HTML(page), display_id=self._display_id, update=True)
         return findings_list(*findings, fold=f"All {len(findings)} findings")
 
-    def _strips(self, folder: Path | str) -> dict[str, str]:
-        """Return for each claim what other models give, as a line of small print."""
-        in_others = replications.findings_in_other_models(folder)
+    def _strips(
+        self, findings: list[Finding], in_others: pd.DataFrame
+    ) -> dict[str, str]:
+        """Return by claim what other models give, as a line of small print."""
         strips = {}
-        for claim, rows in in_others.groupby("claim"):
-            wording = self._wordings.get(str(claim), {})
+        for finding in findings:
+            rows = in_others[in_others["claim"] == finding.claim]
+            if rows.empty:
+                continue
+            wording = self._wordings.get(finding.claim, {})
             form = {}
-            for name in ("digits", "scale", "unit"):
+            for name in ("digits", "scale", "unit", "null"):
                 if name in wording:
                     form[name] = wording[name]
-            strips[str(claim)] = replications.strip_html(rows, **form)
+            strips[finding.claim] = replications.strip_html(
+                rows, finding.decision, **form
+            )
         return strips
 
 

@@ -7,6 +7,7 @@ in the place of what is kept of the same models and chapters.
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
@@ -30,18 +31,13 @@ COLUMNS = [
     "weights",
     "torch",
 ]
-MARK_BY_DECISION = {
-    "holds": "●",
-    "opposite": "◆",
-    "undecided": "○",
-    "equivalent": "○",
-    "undefined": "–",
-}
-NOTE = (
-    '<p class="note-below">Small print: the same question put to other models'
-    " (● it holds there, ◆ the opposite holds, ○ we cannot tell, – it cannot be"
-    " measured). All of them had been looked at when the sentences were written; only"
-    " a model that is added later tests them.</p>"
+# Findings that are not about the model that a chapter asked.
+NOT_OF_ONE_MODEL = ("paper_UR_higher_tuned", "larger_holds_smaller")
+# Models that had been looked at when the sentences were written.
+LOOKED_AT = ("atlas-xs", "atlas-s", "atlas-m", "atlas-m-chat", "smollm2")
+NOTE = "Small print: what the same chapter found in other models, on the same data set."
+NOTE_ON_MODELS_LOOKED_AT = (
+    " {} had been looked at when the sentences were written, so none is a test of them."
 )
 
 
@@ -56,7 +52,8 @@ def findings_of_runs(folder: Path) -> pd.DataFrame:
         if about_run is None:
             continue
         for finding in json.loads(path.read_text(encoding="utf-8")):
-            rows.append({**finding, **about_run})
+            if finding["claim"] not in NOT_OF_ONE_MODEL:
+                rows.append({**finding, **about_run})
     if not rows:
         raise UserError(f"No finished run in {folder} asked a model.")
     return pd.DataFrame(rows)[COLUMNS]
@@ -111,28 +108,69 @@ def findings_in_other_models(run_folder: Path | str) -> pd.DataFrame:
     return kept[is_same_chapter & is_same_dataset & is_other_model]
 
 
+def answer_of_other_model(own_decision: str, decision: str) -> str:
+    """Say how another model's decision stands to that of the sentence above it.
+
+    >>> answer_of_other_model("opposite", "opposite")
+    'the same'
+    >>> answer_of_other_model("undecided", "holds")
+    'decided there'
+    """
+    if decision == "undefined":
+        return "not measurable"
+    if decision == own_decision:
+        return "the same"
+    if decision in ("undecided", "equivalent"):
+        return {"undecided": "cannot tell", "equivalent": "no difference"}[decision]
+    if own_decision in ("undecided", "equivalent", "undefined"):
+        return "decided there"
+    return "the opposite"
+
+
 def strip_html(
-    found: pd.DataFrame, digits: int = 1, scale: float = 100.0, unit: str = ""
+    found: pd.DataFrame,
+    own_decision: str,
+    *,
+    digits: int = 1,
+    scale: float = 100.0,
+    unit: str = " points",
+    null: float = 0.0,
 ) -> str:
-    """Write one mark and one number for each model, as a line of small print.
+    """Write what a claim is in each other model, as a line of small print.
+
+    Where the sentence above says the opposite, its number is turned round, and so are
+    these.
 
     >>> found = pd.DataFrame({"model": ["atlas-xs"], "decision": ["holds"],
     ...     "estimate": [0.05], "low": [0.02], "high": [0.08]})
-    >>> strip_html(found)
-    '<small class="strip">● atlas-xs 5.0 [2.0, 8.0]</small>'
+    >>> strip_html(found, "holds")
+    '<small class="strip">atlas-xs: the same, 5.0 [2.0, 8.0] points</small>'
     """
     parts = []
     for row in found.itertuples():
-        part = f"{MARK_BY_DECISION[row.decision]} {escape(row.model)}"
+        part = f"{row.model}: {answer_of_other_model(own_decision, row.decision)}"
         if row.decision != "undefined":
-            number = result_tables.interval(
-                row.estimate, row.low, row.high, digits, scale
-            )
-            part += f" {number}"
-        parts.append(part)
-    if not parts:
-        return ""
-    return f'<small class="strip">{"; ".join(parts)}{escape(unit)}</small>'
+            bounds = (row.estimate, row.low, row.high)
+            if own_decision == "opposite" and not null:
+                bounds = (-row.estimate, -row.high, -row.low)
+            part += f", {result_tables.interval(*bounds, digits, scale)}{unit}"
+        if row.decision != "undefined" and null:
+            part += f" against {scale * null:g}"
+        parts.append(escape(part))
+    return f'<small class="strip">{"; ".join(parts)}</small>'
+
+
+def note_html(models: Iterable[str]) -> str:
+    """Explain the small print, and which of these models test nothing.
+
+    >>> "atlas-xs had been looked at" in note_html(["atlas-xs", "mine"])
+    True
+    """
+    text = NOTE
+    looked_at = [model for model in LOOKED_AT if model in set(models)]
+    if looked_at:
+        text += NOTE_ON_MODELS_LOOKED_AT.format(", ".join(looked_at))
+    return f'<p class="note-below">{text}</p>'
 
 
 def claims_by_model(found: pd.DataFrame) -> pd.DataFrame:
@@ -141,16 +179,15 @@ def claims_by_model(found: pd.DataFrame) -> pd.DataFrame:
     >>> found = pd.DataFrame({"claim": ["one_is_enough"], "model": ["atlas-xs"],
     ...     "decision": ["holds"], "estimate": [0.05], "low": [0.02], "high": [0.08]})
     >>> claims_by_model(found)
-                what             atlas-xs
-    0  one is enough  ● 0.05 [0.02, 0.08]
+                what                 atlas-xs
+    0  one is enough  holds 0.05 [0.02, 0.08]
     """
     cells = []
     for row in found.itertuples():
-        mark = MARK_BY_DECISION[row.decision]
         number = ""
         if row.decision != "undefined":
             number = result_tables.interval(row.estimate, row.low, row.high, 2, 1)
-        cells.append(f"{mark} {number}".strip())
+        cells.append(f"{row.decision} {number}".strip())
     labels = found["claim"].str.replace("_", " ")
     table = found.assign(what=labels, cell=cells)
     wide = table.pivot_table("cell", "what", "model", aggfunc="first", sort=False)

@@ -35,9 +35,11 @@ def test_agreement_by_hand():
     assert row["EIC-LKE, %"] == "50.0"
     assert row["EIC less IC, points"].startswith("-25.0 ")
     assert row["same verdict, %"].startswith("75.0 ")
-    # Marks 1, 1, 0, 1 and 1, 0, 0, 1: r = .25 / sqrt(.75 * .25 * .25) / ...
-    expected = np.corrcoef([1, 1, 0, 1], [1, 0, 0, 1])[0, 1]
-    assert float(row["r over facts"].split()[0]) == pytest.approx(expected, abs=0.005)
+    # Less their relation's means: 0, 0, -.5, .5 and .5, -.5, -.5, .5.
+    expected = 0.5 / np.sqrt(0.5 * 1.0)
+    assert float(row["r within relations"].split()[0]) == pytest.approx(
+        expected, abs=0.005
+    )
 
 
 def test_what_is_compared():

@@ -47,16 +47,18 @@ def test_the_order_is_kept_in_one_of_two_choices():
 
 def test_models_of_like_accuracy_are_held_against_each_other():
     table = monitor_of_models.stability_of_models(MODELS)
-    said = monitor_of_models.sentence_on_equivalent_models(table)
+    said = monitor_of_models.sentence_on_models_of_equal_accuracy(table)
     # The larger one has the lower MONITOR and the higher deviation.
     assert said == (
         "Pairs of models within 3 points of base accuracy of each other: 1; in 0 of "
         "them the lower MONITOR has the lower deviation.\n"
     )
     table.loc["large", "deviation, points"] = 5
-    assert "in 1 of them" in monitor_of_models.sentence_on_equivalent_models(table)
+    assert "in 1 of them" in monitor_of_models.sentence_on_models_of_equal_accuracy(
+        table
+    )
     table.loc["large", "base accuracy, %"] = 60
-    said = monitor_of_models.sentence_on_equivalent_models(table)
+    said = monitor_of_models.sentence_on_models_of_equal_accuracy(table)
     assert said.startswith("No two models")
 
 

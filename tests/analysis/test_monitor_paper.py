@@ -35,14 +35,16 @@ def test_the_first_four_wordings_lie_within_all_choices():
     distances = monitor.distances_by_frame(answers)
     found = paper.monitor_in_four_and_all_frames(scores, distances)
     assert found.index.tolist() == ["P17", "P37", "all"]
-    assert found.loc["all", "seven"] == pytest.approx(monitor.monitor_score(scores))
+    assert found.loc["all", "all wordings"] == pytest.approx(
+        monitor.monitor_score(scores)
+    )
     # Each wording is weaker than the last, so the first four are the steadiest.
     assert found["four"].tolist() == pytest.approx(found["low"].tolist())
-    assert (found["four"] < found["seven"]).all()
-    assert (found["seven"] < found["others"]).all()
+    assert (found["four"] < found["all wordings"]).all()
+    assert (found["all wordings"] < found["others"]).all()
     assert (found["others"] > found["high"]).all()
     ax = draw_figure(paper.draw_monitor_in_four_and_all_frames(found))
-    assert ax.get_lines()[0].get_xdata().tolist() == found["seven"].tolist()[:2]
+    assert ax.get_lines()[0].get_xdata().tolist() == found["all wordings"].tolist()[:2]
 
 
 def test_four_wordings_are_all_there_are():

@@ -68,7 +68,7 @@ def test_only_truthfulqa_decides_between_the_papers_models():
     choices = analysis.choices_between_paper_models()
     one = choices.loc["TruthfulQA"]
     assert one["most accurate"] == "Llama3-8B-I"
-    assert one[["lead right under all, least", "most"]].tolist() == pytest.approx(
+    assert one[["lead right under all, at least", "at most"]].tolist() == pytest.approx(
         [0.701, 15.589]
     )
     assert one["lead in accuracy"] == pytest.approx(39.50 - 33.19)

@@ -313,11 +313,7 @@ def test_accents_of_windows_are_read_and_said(tmp_path, capsys):
         *(("Côte", "Co\u0302te"), ("Gambia", "The Gambia"), ("Peru", " Peru.")),
     ],
 )
-def test_an_option_in_another_spelling_is_refused_everywhere(options, other, tmp_path):
-    path = tmp_path / "quiz.csv"
-    path.write_text(f'question,options,answer\nUp?,"{options}|{other}|x",x\n', "utf-8")
-    with pytest.raises(UserError, match="twice"):
-        multiple_choice.load_benchmark(path)
+def test_an_object_in_another_spelling_is_refused_everywhere(options, other, tmp_path):
     table = pd.DataFrame({"subject": ["a", "b", "c"], "object": [options, other, "x"]})
     questions = {"r": ["[X]?"]}
     # What is one text, once it is tidied, is no second spelling.
@@ -330,8 +326,24 @@ def test_an_option_in_another_spelling_is_refused_everywhere(options, other, tmp
             datasets.write_dataset(facts, questions, tmp_path / "wrong")
 
 
-@pytest.mark.parametrize("options", ["(0, 1]|[0, 1)", "x[0]|x(0)", "10%|10", "C|C#"])
-def test_options_that_differ_in_a_symbol_are_two(options, tmp_path):
+@pytest.mark.parametrize(
+    "options", ["Peru|peru", "Peru|Peru.", "Peru|Peru\u200b", "USA|ＵＳＡ", "é|e\u0301"]
+)
+def test_an_option_in_another_spelling_is_there_twice(options, tmp_path):
+    path = tmp_path / "quiz.csv"
+    path.write_text(f'question,options,answer\nUp?,"{options}|x",x\n', "utf-8")
+    with pytest.raises(UserError, match="twice"):
+        multiple_choice.load_benchmark(path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *("(0, 1]|[0, 1)", "x[0]|x(0)", "10%|10", "C|C#", "3.5|35"),
+        *("its|it's", "ano|año", "The Hague|Hague", "USA|U.S.A."),
+    ],
+)
+def test_options_that_a_reader_tells_apart_are_two(options, tmp_path):
     path = tmp_path / "quiz.csv"
     path.write_text(f'question,options,answer\nWhich?,"{options}",1\n', "utf-8")
     assert multiple_choice.load_benchmark(path).items["answer"].tolist() == [1]

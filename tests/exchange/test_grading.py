@@ -156,12 +156,18 @@ def test_more_runs_that_differ_widen_the_interval():
     [
         ({"split": "third"}, '"all", "choosing" or "reporting"'),
         ({"scores": "none"}, "grading needs 20"),
-        ({"scores": "run"}, "has no run nowhere: there are one"),
+        ({"scores": "strange"}, "has no fact P0-0-0 .360 such"),
+        ({"scores": "read"}, "In no relation both facts that were read and"),
+        ({"scores": "run"}, "has no run of nowhere: name one of one"),
     ],
 )
 def test_what_cannot_be_graded_is_refused(change, says):
     runs = made_up_runs()
     scores = scores_of(runs)
+    if change.get("scores") == "strange":
+        scores = scores.assign(item="P0-" + scores["item"])
+    if change.get("scores") == "read":
+        scores = scores[runs["exposures"] > 0]
     if change.get("scores") == "none":
         scores = scores.head(3)
     if change.get("scores") == "run":
@@ -174,8 +180,14 @@ def test_what_cannot_be_graded_is_refused(change, says):
     ("text", "says"),
     [
         ("model,fact\na,b\n", "lacks the column score"),
-        ("model,fact,score\nxs-0,P17-0003,much\n", "score in line 2"),
-        ("model,fact,score\nxs-0,P17-0003,inf\n", "score in line 2"),
+        (
+            "model,fact,score\nxs-0,P17-0003,much\n",
+            "line 2 has a score that is no finite number",
+        ),
+        (
+            "model,fact,score\nxs-0,P17-0003,inf\n",
+            "line 2 has a score that is no finite number",
+        ),
         ("model,fact,score\nxs-0,f,1\natlas-xs,f,2\n", "scores fact f of xs-0 twice"),
     ],
 )

@@ -120,15 +120,6 @@ def test_choices_take_the_largest_sum_and_ties_are_wrong(checks):
     assert marked["option"].tolist() == [0, 0, 1, 1]  # of the tied, the wrong one
 
 
-def test_distractors_are_averaged_before_facts(checks):
-    more = checks[checks["context_index"] == 1].assign(item="b")
-    marked = accuracy.mark_choices(pd.concat([checks, more]))
-    found = accuracy.accuracy_by_prompt(marked).set_index("context")
-    assert found.loc["right", "accuracy"] == 0.5
-    assert found.loc["wrong", "accuracy"] == (0.5 + 1) / 2
-    assert found["n"].tolist() == [2, 2]
-
-
 def test_marks_spread_to_one_row_a_fact_and_one_column_a_prompt():
     marks = {"qa0": [1, 1, 0], "qa1": [1, 0, 0], "qa2": [1, 1, 1]}
     rows = [

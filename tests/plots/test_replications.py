@@ -89,13 +89,49 @@ def test_the_opening_shows_each_models_number_in_the_claims_own_unit(
     found = findings.Findings("monitor")
     found("wrong_word_costs_accuracy", (0.2, 0.1, 0.3, 90), who="three", any_word="4")
     found.summary(place)
-    assert "● one 20.0 [10.0, 30.0]; ○ two -5.0 [-15.0, 5.0]" in shown[0]
-    assert "only a model that is added later tests them" in shown[0]
+    strip = "one: the same, 20.0 [10.0, 30.0] points; two: cannot tell, -5.0"
+    assert strip in shown[0]
+    assert "on the same data set" in shown[0]
+    assert "looked at" not in shown[0]  # neither was
 
 
 def test_a_strangers_name_is_escaped():
     row = {"model": "<b>", "decision": "undefined", "estimate": 0, "low": 0, "high": 0}
-    assert "<b>" not in replications.strip_html(pd.DataFrame([row]))
+    assert "<b>" not in replications.strip_html(pd.DataFrame([row]), "holds")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "said"),
+    [
+        ("holds", "holds", "the same"),
+        ("opposite", "opposite", "the same"),
+        ("holds", "opposite", "the opposite"),
+        ("opposite", "holds", "the opposite"),
+        ("undecided", "opposite", "decided there"),
+        ("holds", "undecided", "cannot tell"),
+        ("holds", "equivalent", "no difference"),
+        ("holds", "undefined", "not measurable"),
+    ],
+)
+def test_what_another_model_says_is_relative_to_the_sentence(own, other, said):
+    assert replications.answer_of_other_model(own, other) == said
+
+
+def test_numbers_are_turned_round_with_the_sentence():
+    row = {"model": "m", "decision": "opposite", "estimate": -0.1, "low": -0.2}
+    table = pd.DataFrame([row | {"high": -0.05}])
+    assert "10.0 [5.0, 20.0] points" in replications.strip_html(table, "opposite")
+    against = replications.strip_html(table, "opposite", null=0.5)
+    assert "-10.0 [-20.0, -5.0] points against 50" in against
+
+
+def test_what_a_paper_says_is_no_finding_of_a_model(tmp_path):
+    place = write_run(tmp_path, "one", 0.2)
+    path = place / "findings.json"
+    text = path.read_text().replace("wrong_word_costs_accuracy", "larger_holds_smaller")
+    path.write_text(text)
+    with pytest.raises(UserError, match="No finished run"):
+        replications.findings_of_runs(tmp_path)
 
 
 def test_every_kept_claim_is_one_of_its_chapter_and_every_run_says_what_it_is():

@@ -316,10 +316,18 @@ def spoilt(value) -> pd.DataFrame:
 UNKNOWN = pd.DataFrame({"item": "a", "variant": "v", "prompt": "x", "option": [0, 1]})
 UNKNOWN = UNKNOWN.assign(continuation=[" 東京", " 北京"], correct=[True, False])
 UNWRITABLE = pd.DataFrame({"item": ["a", "b"], "variant": "v", "option": 0})
-UNWRITABLE = UNWRITABLE.assign(prompt="Lyon is in", frame=0)
+UNWRITABLE = UNWRITABLE.assign(prompt="Lyon is in", correct=True)
+
+
+def of_objects(texts: list[str]) -> pd.DataFrame:
+    """Return probes of facts whose objects these texts are."""
+    objects = [text.strip() for text in texts]
+    return UNWRITABLE.assign(continuation=texts, object=objects)
+
+
 REFUSED = [
     *(
-        ("llama pieces", UNWRITABLE.assign(continuation=texts), sentence)
+        ("llama pieces", of_objects(texts), sentence)
         for texts, sentence in (
             ([" France", " 東京"], "cannot write the continuation ' 東京' of item 'b'"),
             (["\n", " France"], r"cannot write the continuation '\\n' of item 'a'"),

@@ -6,8 +6,6 @@ A CSV, TSV or Parquet file or JSON lines have the columns ``question, options, a
 name), ``relation`` (a topic) and ``paraphrases`` (other wordings, as options are).
 """
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +20,6 @@ from helpers.datasets.cells import cell_text, cell_texts
 from helpers.datasets.registry import record_of_own_files
 from helpers.io import files
 from helpers.io.user_cache import checksum_of_files
-from helpers.metrics.canonical import comparison_key
 
 ITEM_COLUMNS = ("item", "relation", "question", "options", "answer")
 CSV_COLUMNS = ("question", "options", "answer")
@@ -168,10 +165,9 @@ def _item_of_row(number: int, row: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-def _option_key(text: str) -> tuple[str, str]:
-    """Return what two spellings of one option share: (0, 1] is not [0, 1)."""
-    symbols = re.sub(r"[^()\[\]{}<>/\\%&*#@_]", "", unicodedata.normalize("NFKC", text))
-    return comparison_key(text), symbols
+def _option_key(text: str) -> str:
+    """Return what spellings of an option share, but for case, space and a full stop."""
+    return fact_identity.folded_text(text).removesuffix(".").rstrip()
 
 
 def _place_of_answer(answer: str, options: list[str]) -> int:

@@ -10,7 +10,6 @@ from helpers.exchange.logs import every_eval_ever, inspect_ai, lighteval, lm_eva
 from helpers.exchange.logs.log import Joined, Log, Record
 from helpers.io import files
 
-LOG_RULES = lm_eval.LOG_RULES
 LOG_COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 REPEATS_COLUMNS = ["item", "relation", "text", "right", "repeats"]
 # Their logs hold a prompt as the model read it, few-shot examples and all.
@@ -51,8 +50,9 @@ def join_logs(logs: list[Log]) -> Joined:
     for item in shared:
         for variation, log in enumerate(logs):
             row = _numbered_row(log, item, logs[0].rows[item])
-            if row.get("tied"):
-                row["option"] += 1 + variation
+            n_options = len(log.rows[item]["options"])
+            if n_options and row["option"] == n_options:
+                row["option"] += 1 + variation  # no answer agrees with no other
             place = {"item": item, "relation": logs[0].task, "variation": variation}
             rows.append(place | row)
     table = pd.DataFrame(rows)[LOG_COLUMNS]
@@ -62,7 +62,7 @@ def join_logs(logs: list[Log]) -> Joined:
 @files.reraise_as_malformed_file("One of the logs")
 def read_repeated_answers(paths: Sequence[str | Path], metric: str = "") -> Joined:
     """Read all answers to a prompt: `text`, its mark, and the others as `repeats`."""
-    logs = load_logs(paths, LOG_RULES[0], metric, repeats=True)
+    logs = load_logs(paths, lm_eval.LOG_RULES[0], metric, repeats=True)
     shared, notes = _shared_documents(logs)
     if len({_texts_of_log(log, shared) for log in logs}) < len(logs):
         raise UserError(
@@ -111,10 +111,10 @@ def load_logs(
     paths: Sequence[str | Path], rule: str, metric: str, repeats: bool = False
 ) -> list[Log]:
     """Read logs, each as it is."""
-    if rule not in LOG_RULES:
+    if rule not in lm_eval.LOG_RULES:
         raise UserError(
             "A log holds sums of log-probabilities, not tokens: rule is "
-            f"{' or '.join(LOG_RULES)}, not {rule!r}."
+            f"{' or '.join(lm_eval.LOG_RULES)}, not {rule!r}."
         )
     log_paths = [Path(path) for path in paths]
     if len({path.resolve() for path in log_paths}) < len(log_paths):
@@ -133,7 +133,7 @@ def _shared_documents(logs: list[Log]) -> tuple[list[str], list[str]]:
     notes = []
     for log in logs:
         notes.extend(log.notes)
-    _check_alike(logs)
+    _check_same_model_and_tool(logs)
     notes.extend(_notes_on_names(logs))
     shared = list(logs[0].rows)
     every_item: set[str] = set()
@@ -173,7 +173,7 @@ def _logs_of_file(path: Path, rule: str, metric: str, repeats: bool) -> list[Log
     return [lm_eval.read_lm_eval_log(path, lines, rule, metric, repeats)]
 
 
-def _check_alike(logs: list[Log]) -> None:
+def _check_same_model_and_tool(logs: list[Log]) -> None:
     """Refuse logs of two tools, models or kinds of answers."""
     models = {log.model for log in logs} - {""}
     if len(models) > 1:

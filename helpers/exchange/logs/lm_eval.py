@@ -22,6 +22,7 @@ from helpers.exchange.logs.log import (
     number_or_none,
 )
 from helpers.io import files
+from helpers.metrics.choices import ROUNDING
 
 NEEDED_KEYS = ("target", "arguments", "resps", "filtered_resps")
 # What a line holds beside its metrics, which older versions do not list.
@@ -163,7 +164,7 @@ def _likeliest_option(line: Record, rule: str) -> Record:
     _check_labels(line, options, answer)
     confirmed = _check_metrics(line, scores, answer)
     chosen_by = scores[METRIC_OF_RULE[rule]]
-    is_best = chosen_by == chosen_by.max()
+    is_best = chosen_by > chosen_by.max() - ROUNDING
     tied = bool(is_best.sum() > 1)
     option = len(options) if tied else int(np.argmax(chosen_by))
     return {

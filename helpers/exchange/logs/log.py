@@ -20,7 +20,7 @@ NOTE_TEXTS = {  # on how many answers of a log
     "tied": "documents with equal scores at the top: this is no answer, which counts "
     "as wrong and agrees with no other",
     "unconfirmed": "documents without an acc that confirms their target",
-    "none": "answers that name no option; they count as wrong",
+    "none": "answers that name no option: they count as wrong and agree with no other",
 }
 MARK_VALUES = {
     "C": True,

@@ -188,7 +188,9 @@ def test_comparisons_are_computed_from_counts(folder):
     now, expected = found["the answers of this run, and the records"]
     assert tuple(now) == pytest.approx(tuple(wilson_interval(16, 40)))
     assert expected == pytest.approx((10 * 0.1 + 30 * 0.3) / 40)
-    helped, null = found["the right word before the question, and nothing, exposures 8 to 32"]
+    helped, null = found[
+        "the right word before the question, and nothing, exposures 8 to 32"
+    ]
     assert (helped.estimate, null) == (pytest.approx(0.9 - 0.42), 0)
     assert np.isnan(found["the letter of four options, 64 or more"][0].estimate)
 
