@@ -201,8 +201,9 @@ def _rows_of_level(
     rows_of_level = table[is_read | (table["exposures"] == 0)]
     rows = []
     for column, name in {"score": title, **MEASURES_BESIDE}.items():
-        # Compared on the facts that have both.
-        there = rows_of_level.dropna(subset=column)
+        if column not in rows_of_level:
+            continue  # runs of one's own may lack a measure
+        there = rows_of_level.dropna(subset=column)  # the facts that have both
         if there.empty:
             continue
         areas = areas_by_run(there, column)

@@ -122,8 +122,9 @@ def sentence_on_models_of_equal_accuracy(stability: pd.DataFrame) -> str:
     near = f"within {NEAREST_ACCURACY:.0f} points of base accuracy"
     if not n_pairs:
         return f"No two models are {near} of each other.\n"
+    pairs = "pair" if n_pairs == 1 else "pairs"
     return (
-        f"In {n_alike} of the {n_pairs} pairs of models {near} of each other, the one "
+        f"In {n_alike} of {n_pairs} {pairs} of models {near} of each other, the one "
         "of lower MONITOR has the lower deviation.\n"
     )
 

@@ -50,13 +50,12 @@ def test_models_of_like_accuracy_are_held_against_each_other():
     said = monitor_of_models.sentence_on_models_of_equal_accuracy(table)
     # The larger one has the lower MONITOR and the higher deviation.
     assert said == (
-        "Pairs of models within 3 points of base accuracy of each other: 1; in 0 of "
-        "them the lower MONITOR has the lower deviation.\n"
+        "In 0 of 1 pair of models within 3 points of base accuracy of each other, the "
+        "one of lower MONITOR has the lower deviation.\n"
     )
     table.loc["large", "deviation, points"] = 5
-    assert "in 1 of them" in monitor_of_models.sentence_on_models_of_equal_accuracy(
-        table
-    )
+    said = monitor_of_models.sentence_on_models_of_equal_accuracy(table)
+    assert said.startswith("In 1 of 1 pair")
     table.loc["large", "base accuracy, %"] = 60
     said = monitor_of_models.sentence_on_models_of_equal_accuracy(table)
     assert said.startswith("No two models")

@@ -151,7 +151,7 @@ def test_instances_of_others_are_read(tmp_path):
         line("1", "x", False, "R?"),
     )
     table = logs.read_logs([first, other]).table
-    assert table["option"].tolist() == [0, 2, 1, 0]
+    assert table["option"].tolist() == [0, 4, 1, 0]  # no option
     assert table["right"].tolist() == [True, False, True, False]
     texts = write(
         tmp_path / "c.jsonl",

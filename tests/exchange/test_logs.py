@@ -456,10 +456,11 @@ def test_texts_for_lists_are_read(tmp_path):
         exchange_line("d", "Who knows", False, **choices),
     ]
     log = logs.read_logs([write_exchange_lines(tmp_path / "c.jsonl", chosen)])
-    assert log.table["option"].tolist() == [2, 1, 1, 3]
+    assert log.table["option"].tolist() == [2, 1, 1, 4]
     assert log.table["right"].tolist() == [False, True, True, False]
     assert log.notes == [
-        "c.jsonl has 1 answers that name no option; they count as wrong."
+        "c.jsonl has 1 answers that name no option: they count as wrong and agree with "
+        "no other."
     ]
     partly = exchange_line("a", "Oslo", False, **choices)
     partly["evaluation"]["score"] = 0.88
@@ -648,7 +649,7 @@ def test_choices_of_inspect_are_joined_by_id_whatever_their_order(tmp_path):
         write_inspect_archive(tmp_path / "2.eval", second, head="_journal/start.json"),
     ])  # fmt: skip
     table = log.table
-    assert list(options(table).values()) == [[0, 0], [1, 3]]
+    assert list(options(table).values()) == [[0, 0], [1, 5]]
     assert table["right"].tolist() == [True, True, False, False]
     assert table["text"].tolist() == [
         "Rome",
@@ -659,7 +660,8 @@ def test_choices_of_inspect_are_joined_by_id_whatever_their_order(tmp_path):
     assert log.notes == [
         "2.eval has 1 answers of later epochs: the first epoch counts.",
         "2.eval has 1 samples without a score.",
-        "2.eval has 1 answers that name no option; they count as wrong.",
+        "2.eval has 1 answers that name no option: they count as wrong and agree with "
+        "no other.",
         "1 of 3 documents are left out, because some log lacks them.",
     ]
 
