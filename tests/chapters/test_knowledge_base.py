@@ -120,3 +120,40 @@ def test_published_files_run_through(shared, tmp_path):
     assert "exposures" not in found.columns
     assert runs.load_manifest(done)["dataset"]["name"] == "seen_qa"
     finished_runs.check_finished_run(done, words)
+
+
+def test_findings_on_reading_can_be_computed_again(folder, found):
+    """Those whose answers stand beside the chapter's own."""
+    more = pd.read_parquet(folder / "answers_on_counted_facts.parquet")
+    plain = more[more["setting"] == "four-shot"]
+    assert set(plain["label"]) <= set(kb.RESPONSE_LABELS)
+    silent = plain["label"] == "uninformative"
+    told = found["silent_where_nothing_was_read"]
+    expected = _difference_within(silent, plain["exposures"] == 0, plain["group"])
+    assert told.estimate == pytest.approx(expected, nan_ok=True)
+    read = plain[plain["exposures"] > 0]
+    right, often = read["label"] == "correct", read["exposures"] >= 8
+    told = found["right_answers_follow_reading"]
+    expected = _difference_within(right, often, read["group"])
+    assert told.estimate == pytest.approx(expected, nan_ok=True)
+    misled = pd.read_parquet(folder / "answers_on_false_statements.parquet")
+    always = misled[misled["exposures"] == 0]
+    said = [
+        row.text.strip().casefold() == row.false_object.casefold()
+        for row in always.itertuples()
+    ]
+    right = [row.text.strip() in row.answers for row in always.itertuples()]
+    told = found["false_statements_come_back"]
+    assert told.estimate == pytest.approx(np.mean(said) - np.mean(right))
+
+
+def _difference_within(values, is_first, groups):
+    """Return the mean of one kind less the other's, over relations that have both."""
+    gaps, weights = [], []
+    for group in groups.unique():
+        one = values[(groups == group) & is_first]
+        other = values[(groups == group) & ~is_first]
+        if len(one) and len(other):
+            gaps.append(one.mean() - other.mean())
+            weights.append(len(one) * len(other) / (len(one) + len(other)))
+    return np.average(gaps, weights=weights) if gaps else np.nan

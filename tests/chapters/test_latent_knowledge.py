@@ -1,5 +1,7 @@
 """The chapter on latent knowledge, run on the bundled model as a reader would run it."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -152,3 +154,20 @@ def test_nobel_laureates_run_through(shared, tmp_path):
     assert set(found["part"]) >= {"lists", "examples", "separators"}
     assert found.query("part == 'lists'")["choice"].str.fullmatch(r"\d{4}").all()
     assert runs.load_manifest(done)["dataset"]["name"] == "nobel"
+
+
+def test_what_was_written_is_saved_beside_what_was_ranked(folder, answers, found):
+    texts = pd.read_parquet(folder / "written_answers.parquet")
+    after_list = texts[texts["way"] == "IC-LKE"]
+    in_text = [
+        f" {row.object.casefold()} "
+        in " ".join(["", *re.findall(r"\w+|[^\w\s]", row.text.casefold()), ""])
+        for row in after_list.itertuples()
+    ]
+    longest = answers[(answers["part"] == "examples") & (answers["draw"] == 0)]
+    longest = longest[longest["examples"] == longest["examples"].max()]
+    ranked = lke.fact_scores(longest[longest["item"].isin(after_list["item"])])
+    told = found["choices_help_IC-LKE"]
+    assert told.n == ranked["item"].nunique() == after_list["item"].nunique()
+    expected = ranked["right"].mean() - np.mean(in_text)
+    assert told.estimate == pytest.approx(expected)
