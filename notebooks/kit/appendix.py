@@ -38,12 +38,11 @@ def render_appendix(
     digits = texts["digits"].get(run.chapter, {})
     words |= _captions_of_intervals(run.parameters["n_bootstrap"])
     words["decided_by_chance"] = sentence_on_chance(findings.compared())
-    in_other_models = replications.claims_by_model(
-        replications.findings_in_other_models(run.folder)
-    )
     tables = {**shown, "compared": findings.compared()}
+    in_other_models = replications.findings_in_other_models(run.folder)
     if not in_other_models.empty:
-        tables["in_other_models"] = in_other_models
+        tables["in_other_models"] = replications.claims_by_model(in_other_models)
+        words["others_decided_by_chance"] = sentence_on_chance(in_other_models)
     tables["this_run"] = manifest_as_table(run.folder)
     styled = []
     for name, table in tables.items():
@@ -70,14 +69,14 @@ def sentence_on_chance(compared: pd.DataFrame) -> str:
 
     >>> table = pd.DataFrame({"decision": ["holds"] * 9 + ["undecided"] * 31})
     >>> sentence_on_chance(table)
-    'Of 40 rows 9 are decided; chance alone would decide about 2.'
+    'Of 40 comparisons 9 are decided; chance alone would decide about 2.'
     """
     defined = compared[compared["decision"] != UNDEFINED]
     decided = int((defined["decision"] != UNDECIDED).sum())
     by_chance = (1 - CONFIDENCE_LEVEL) * len(defined)
     return (
-        f"Of {len(defined)} rows {decided} are decided; chance alone would decide "
-        f"about {by_chance:.0f}."
+        f"Of {len(defined)} comparisons {decided} are decided; chance alone would "
+        f"decide about {by_chance:.0f}."
     )
 
 
