@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from helpers.datasets.fact_identity import folded_text
 from helpers.datasets.registry import DATA_FOLDER, SOURCES, FactsAndFrames
+from helpers.metrics.canonical import comparison_key
 
 ATLAS_FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
 N_DISTRACTORS = 5
@@ -32,22 +32,28 @@ def read_atlas() -> FactsAndFrames:
 def draw_distractors(
     facts: pd.DataFrame, pool: pd.DataFrame, seed: int
 ) -> list[list[str]]:
-    """Draw up to five objects of a fact's relation that are not true of its subject."""
+    """Draw up to five objects of a fact's relation that are not true of its subject.
+
+    A true object is none of them in another spelling, either.
+    """
     objects = {}
-    places = {}
+    places: dict[str, dict[str, list[int]]] = {}
     for relation, rows in pool.groupby("relation"):
-        names = sorted(set(rows["object"]))
-        objects[relation] = names
-        places[relation] = {name: place for place, name in enumerate(names)}
-    subjects = pool["subject"].map(folded_text)
+        objects[relation] = sorted(set(rows["object"]))
+        places[relation] = {}
+        for place, name in enumerate(objects[relation]):
+            places[relation].setdefault(comparison_key(name), []).append(place)
+    subjects = pool["subject"].map(comparison_key)
     groups = pool["object"].groupby([pool["relation"], subjects])
     true_objects = groups.agg(set).to_dict()
     distractors = []
     for row in facts.itertuples():
         names = objects[row.relation]
-        place_of = places[row.relation]
-        true_names = true_objects[row.relation, folded_text(row.subject)]
-        true_places = sorted(place_of[name] for name in true_names)
+        true_names = true_objects[row.relation, comparison_key(row.subject)]
+        true_places = []
+        for key in set(map(comparison_key, true_names)):
+            true_places.extend(places[row.relation][key])
+        true_places.sort()
         n_wrong = len(names) - len(true_places)
         ranks = _draw_ranks(seed, row.fact, n_wrong)
         wrong_places = _places_of_ranks(ranks, true_places)

@@ -1,7 +1,10 @@
 """What a fact is: its relation, subject and object, whatever its row is called.
 
 A quiz's question is known by its text, its options and its key. Case, white space,
-invisible characters and the ways in which Unicode writes a letter do not count.
+invisible characters and the ways in which Unicode writes a letter, an apostrophe or a
+hyphen do not count. Where a fact that stands twice would be asked twice, or a true
+object be called wrong, coarser spellings are one, too
+(:func:`helpers.metrics.canonical.comparison_key`): accents, articles, punctuation.
 """
 
 import json
@@ -14,10 +17,17 @@ import pandas as pd
 
 from helpers import UserError, check_columns, printable_line
 from helpers.metrics.answer_text import without_unseen_characters
+from helpers.metrics.canonical import comparison_key
 
 FACT_COLUMNS = ("relation", "subject", "object")
 NAMES_OF_TOTALS = ("all", "mean")  # rows of results over relations
 LONGEST_NAME = 60  # characters of a stranger's text in a sentence
+# Signs that keyboards and word processors put in each other's place.
+_SIGNS_ALIKE = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201b\u02bb\u02bc\u2032\u00b4`", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033", '"')
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
+)
 
 
 @lru_cache(maxsize=2**16)
@@ -26,9 +36,10 @@ def folded_text(text: str) -> str:
 
     >>> folded_text(" LYON\u200b") == folded_text("Lyon")
     True
-    >>> folded_text("Cote\u0301") == folded_text("Coté")
+    >>> folded_text("Cote\u0301 d\u2019Ivoire") == folded_text("Coté d'Ivoire")
     True
     """
+    text = without_unseen_characters(text).translate(_SIGNS_ALIKE)
     text = without_unseen_characters(unicodedata.normalize("NFKC", text))
     return " ".join(unicodedata.normalize("NFKC", text.casefold()).split())
 
@@ -69,14 +80,17 @@ def question_identities(items: pd.DataFrame) -> pd.Series:
 
 
 def repeated_facts(facts: pd.DataFrame) -> pd.Series:
-    """Return for each row whether it repeats an earlier fact.
+    """Return for each row whether it repeats an earlier fact, in any spelling.
 
     Where facts are split into examples and tests, each part may have a fact once.
     """
-    identities = pd.DataFrame({"identity": fact_identities(facts)})
+    check_columns(facts, FACT_COLUMNS, "facts")
+    keys = facts[list(FACT_COLUMNS)].astype(str)
+    for column in ("subject", "object"):
+        keys[column] = keys[column].map(comparison_key)
     if "split" in facts:
-        identities["split"] = facts["split"]
-    return identities.duplicated()
+        keys["split"] = facts["split"]
+    return keys.duplicated()
 
 
 def facts_once(facts: pd.DataFrame, name: object) -> pd.DataFrame:
@@ -103,8 +117,8 @@ def facts_with_other_objects(facts: pd.DataFrame) -> pd.DataFrame:
     """
     if "other_objects" in facts:
         return facts
-    pairs = zip(facts["relation"], facts["subject"].astype(str), strict=True)
-    subjects = pd.Series([identity_text(*pair) for pair in pairs], facts.index)
+    keys = facts["subject"].astype(str).map(comparison_key)
+    subjects = facts["relation"].astype(str) + "\n" + keys
     if not subjects.duplicated().any():
         return facts
     _warn_of_joined_subjects(facts, subjects)
@@ -136,20 +150,20 @@ def _warn_of_joined_subjects(facts: pd.DataFrame, subjects: pd.Series) -> None:
 
 def _without(texts: Iterable[str], barred: Iterable[str]) -> list[str]:
     """Return the texts that are no spelling of a barred one."""
-    folded = {folded_text(text) for text in barred}
-    return [text for text in texts if folded_text(text) not in folded]
+    keys = {comparison_key(text) for text in barred}
+    return [text for text in texts if comparison_key(text) not in keys]
 
 
 def check_one_key_a_question(items: pd.DataFrame, name: object) -> None:
     """Refuse a question whose right option stands among its wrong ones elsewhere.
 
-    Another case of letters may be another question ("Co" and "CO"): that is warned of.
+    Another spelling may be another question ("Co" and "CO"): that is warned of.
     """
     seen: dict[str, list[tuple[str, str, frozenset[str]]]] = {}
     for item in items.itertuples():
         key = item.options[item.answer]
         options = frozenset(folded_text(text) for text in item.options)
-        earlier_questions = seen.setdefault(folded_text(item.question), [])
+        earlier_questions = seen.setdefault(comparison_key(item.question), [])
         for question, earlier_key, earlier_options in earlier_questions:
             is_same = folded_text(key) == folded_text(earlier_key)
             is_apart = folded_text(key) not in earlier_options
@@ -161,7 +175,7 @@ def check_one_key_a_question(items: pd.DataFrame, name: object) -> None:
             )
             if _normal_text(question) == _normal_text(item.question):
                 raise UserError(f"{sentence}: leave one of the two out.")
-            warnings.warn(f"{sentence}, in other case.", stacklevel=3)
+            warnings.warn(f"{sentence}, in another spelling.", stacklevel=3)
         earlier_questions.append((item.question, key, options))
 
 
@@ -176,7 +190,8 @@ def check_names_of_relations(relations: Iterable[str], name: object) -> None:
 
 
 def _normal_text(text: str) -> str:
-    """Return a text without differences of space and Unicode's spelling."""
+    """Return a text without differences of space and of signs that look alike."""
+    text = text.translate(_SIGNS_ALIKE)
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
@@ -189,7 +204,8 @@ def questions_once(
     items: pd.DataFrame, name: object
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return questions without those that repeat an earlier one, and notes on them."""
-    is_repeated = question_identities(items).duplicated()
+    questions = items["question"].map(comparison_key)
+    is_repeated = question_identities(items.assign(question=questions)).duplicated()
     once = items[~is_repeated].reset_index(drop=True)
     folded_questions = once["question"].map(folded_text)
     is_asked_otherwise = folded_questions.duplicated()
@@ -213,3 +229,26 @@ def questions_once(
     for note in notes:
         warnings.warn(note, stacklevel=3)
     return once, tuple(notes)
+
+
+def without_contradicted_questions(
+    items: pd.DataFrame, name: object
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Leave out questions that stand twice with one set of options and two keys."""
+    asked = []
+    keys = []
+    for item in items.itertuples():
+        keys.append(folded_text(item.options[item.answer]))
+        question = comparison_key(item.question)
+        asked.append(identity_text(question, ["", *item.options]))
+    is_contradicted = pd.Series(keys).groupby(asked).transform("nunique") > 1
+    if not is_contradicted.any():
+        return items, ()
+    first = items.loc[is_contradicted.to_numpy(), "question"].iloc[0]
+    note = (
+        f"Questions of {printable_line(name)} left out, since it gives them two right "
+        f"answers among the same options: {is_contradicted.sum()}, such as "
+        f"{_shown(first)}."
+    )
+    warnings.warn(note, stacklevel=3)
+    return items[~is_contradicted.to_numpy()].reset_index(drop=True), (note,)

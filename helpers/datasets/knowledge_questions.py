@@ -16,6 +16,7 @@ from helpers.datasets import (
     unseen_questions,
 )
 from helpers.datasets.exposure import training_exposure
+from helpers.metrics.canonical import comparison_key
 
 N_SEEN_SHOTS, N_UNSEEN_SHOTS = 280, 40  # sizes of the paper's two repositories
 # Answers in a pool, one of which may be the response, and questions for shots.
@@ -159,9 +160,10 @@ def _questions_of_facts(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return what is asked of facts, the rest, and the answers of each relation."""
     facts = catalogue.load(dataset, seed=seed)
-    groups = facts.groupby(["relation", "subject"], sort=False)
+    facts = facts.assign(key=facts["subject"].map(comparison_key))
+    groups = facts.groupby(["relation", "key"], sort=False)
     objects = groups["object"].unique().map(list)
-    facts = facts.drop_duplicates(["relation", "subject"], ignore_index=True)
+    facts = facts.drop_duplicates(["relation", "key"], ignore_index=True)
     relations = catalogue.relation_table(dataset).set_index("relation")
     types = relations["object_type"].map(ANSWER_TYPE_OF_OBJECT)
     table = pd.DataFrame(

@@ -20,7 +20,6 @@ import pandas as pd
 
 from helpers import UserError, reraise_as_user_error
 from helpers.datasets.cells import cell_text, cell_texts, list_in_cell
-from helpers.datasets.fact_identity import folded_text
 from helpers.datasets.registry import (
     DATA_FOLDER,
     SOURCE_RECORD_FIELDS,
@@ -30,6 +29,7 @@ from helpers.datasets.registry import (
     fetch_files,
 )
 from helpers.io import files, network, user_cache
+from helpers.metrics.canonical import comparison_key
 
 PUBLISHED_SOURCES = dataset_names_of_kind("questions")
 FILE_ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
@@ -154,7 +154,7 @@ def read_questions(source: str | Path) -> pd.DataFrame:
         with files.reraise_as_malformed_file(path):
             for record, where in _question_records(path):
                 question, answers, n_answers = _parse(record, name, where)
-                key = folded_text(question)
+                key = comparison_key(question)
                 if key in questions:
                     _, earlier, n_earlier = questions[key]
                     answers, n_answers = _answers_of_both(
@@ -179,8 +179,8 @@ def _answers_of_both(
     """
     answers, n_answers = earlier
     more, n_more = later
-    known = {folded_text(text) for text in answers}
-    added = [text for text in more if folded_text(text) not in known]
+    known = {comparison_key(text) for text in answers}
+    added = [text for text in more if comparison_key(text) not in known]
     if len(added) < len(more):
         return [*answers, *added], max(n_answers, n_more)
     return [*answers, *added], n_answers + n_more

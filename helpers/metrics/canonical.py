@@ -1,12 +1,13 @@
 """One spelling for answers that mean the same: numbers, dates, accents, articles.
 
 Stricter matching stands in :mod:`helpers.metrics.matching`, whose normalisation is the
-first step here. Then: accents dropped ("São Tomé" is "sao tome"); thousands joined and
-decimals kept apart ("1,000" is "1000", "3.5" is not "35"); numbers in words become
+first step here. Then: accents and strokes dropped ("São Tomé" is "sao tome", "Łódź" is
+"lodz"); thousands joined and decimals kept apart ("1,000" is "1000", "3.5" is not "35"); numbers in words become
 figures (:mod:`helpers.metrics.spelt_numbers`); dates become ISO ("Dec. 14th, 1972" is
 "1972-12-14"); articles at the beginning are dropped.
 """
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -49,6 +50,15 @@ _DATES = (
 )
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _ARTICLES = re.compile(r"^(?:(?:the|an?) )+(?=\S)")
+# Letters that Unicode does not take apart into a plain one and its accent
+_LETTERS_WITHOUT_ACCENTS = str.maketrans(
+    dict(zip("øØłŁđĐħĦıŧŦðÐ", "oOlLdDhHitTdD", strict=True))
+    | {"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "þ": "th", "Þ": "Th", "ß": "ss"}
+)
+_WORDS_BEFORE_A_QUESTION = re.compile(r"^\W*(?:q|question)\s*[:.]\s*", re.IGNORECASE)
+_ROMAN = re.compile(r"(?<=\w )(?=[IVX]{2})X{0,2}(?:IX|IV|V?I{0,3})(?!\w)")
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
+_SAINT = re.compile(r"\bSt\b\.?")
 
 
 def canonical_answer(text: str) -> str:
@@ -80,10 +90,26 @@ def comparison_key(text: str) -> str:
 
     >>> comparison_key("The U.S.A.") == comparison_key("ＵＳＡ\u200b")
     True
+    >>> comparison_key("Q: World War II?") == comparison_key("World War 2")
+    True
+    >>> comparison_key("St. Kitts &amp; Nevis") == comparison_key("Saint Kitts and Nevis")
+    True
     >>> comparison_key("!") == comparison_key("?")
     False
     """
-    return canonical_answer(text) or unicodedata.normalize("NFKC", text).strip()
+    words = _WORDS_BEFORE_A_QUESTION.sub("", html.unescape(text))
+    words = _SAINT.sub("Saint", words.replace("&", " and "))
+    words = _ROMAN.sub(_roman_as_figures, words)
+    return canonical_answer(words) or unicodedata.normalize("NFKC", text).strip()
+
+
+def canonical_readings(text: str) -> set[str]:
+    """Return the readings of a response, each in its one spelling.
+
+    >>> sorted(canonical_readings("Paris. It lies"))
+    ['paris', 'paris it lies']
+    """
+    return set(map(canonical_answer, answer_readings(text)))
 
 
 def same_answer(text: str, answers: Iterable[str]) -> bool:
@@ -93,7 +119,7 @@ def same_answer(text: str, answers: Iterable[str]) -> bool:
     (True, False)
     """
     readings = set(answer_readings(text))
-    spellings = set(map(canonical_answer, readings))
+    spellings = canonical_readings(text)
     for answer in answers:
         wanted = canonical_answer(answer)
         if not wanted:
@@ -119,8 +145,19 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
 
 
 def _without_accents(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text)
+    decomposed = unicodedata.normalize("NFKD", text.translate(_LETTERS_WITHOUT_ACCENTS))
     return "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+
+
+def _roman_as_figures(match: re.Match) -> str:
+    """Write a Roman number behind a word in figures."""
+    total = 0
+    largest = 0
+    for digit in reversed(match.group()):
+        value = _ROMAN_DIGITS[digit]
+        largest = max(largest, value)
+        total += value if value == largest else -value
+    return str(total)
 
 
 def _with_month_name(match: re.Match) -> str:

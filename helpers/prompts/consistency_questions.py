@@ -6,12 +6,13 @@ print its own.
 """
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from helpers import UserError
+from helpers.metrics.canonical import canonical_answer, canonical_readings
 from helpers.prompts.prompt_texts import UNSURE_ANSWER, question_above_options
 
 OPTION_LETTERS = "ABCDEFGHIJ"
@@ -31,21 +32,21 @@ def draw_response_distractors(
     pool: Mapping[str, Sequence[str]],
     n: int = 20,
     seed: int = 0,
-    spelling: Callable[[str], str] = str.casefold,
 ) -> list[list[str]]:
     """Draw wrong answers to each response, by seed, item and text alone.
 
-    Answers come from the response's pool; those that `spelling` makes equal to the
-    response are left out.
+    Answers come from the response's pool; those that are a reading of the response, in
+    any spelling (:mod:`helpers.metrics.canonical`), are left out.
     """
     answers_by_spelling = {}
     for name, answers in pool.items():
-        answers_by_spelling[name] = {spelling(answer): answer for answer in answers}
+        spellings = {canonical_answer(answer): answer for answer in answers}
+        answers_by_spelling[name] = spellings
     distractors = []
     for response in responses[["item", "text", "pool"]].itertuples():
         others = answers_by_spelling.get(response.pool, {})
-        own = spelling(response.text.strip())
-        wrong = [answer for key, answer in others.items() if key and key != own]
+        barred = {"", *canonical_readings(response.text.strip())}
+        wrong = [answer for key, answer in others.items() if key not in barred]
         random = _generator(seed, response.item, response.text, 1)
         order = random.permutation(len(wrong))[:n]
         distractors.append([wrong[place] for place in order])

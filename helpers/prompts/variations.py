@@ -357,12 +357,16 @@ def _shuffled_copies(
 
 
 def _about_others(queue: Iterable[Record], item: Record) -> Iterator[Record]:
-    """Yield the demonstrations that are not the item itself, in whatever spelling."""
-    own_key = comparison_key(item["question"])
+    """Yield the demonstrations that are not the item itself, in whatever wording."""
+    own_keys = _question_keys(item)
     for shot in queue:
-        is_same = comparison_key(shot["question"]) == own_key
-        if shot["item"] != item["item"] and not is_same:
+        if shot["item"] != item["item"] and own_keys.isdisjoint(_question_keys(shot)):
             yield shot
+
+
+def _question_keys(item: Record) -> set[str]:
+    """Return what the spellings of a question and of its paraphrases have in common."""
+    return set(map(comparison_key, [item["question"], *item.get("paraphrases", [])]))
 
 
 def _all_fit(probes: pd.DataFrame, count: CountTokens, limit: int) -> bool:

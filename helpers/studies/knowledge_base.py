@@ -16,7 +16,6 @@ from helpers.datasets import unseen_questions
 from helpers.datasets.knowledge_questions import KnowledgeQuestions
 from helpers.metrics import (
     accuracy,
-    canonical,
     knowledge_base_strata,
     responses,
 )
@@ -197,7 +196,7 @@ def ask_responses_again(
 
     pools = pool.groupby("pool", sort=False)["answer"].agg(list).to_dict()
     distractors = consistency_questions.draw_response_distractors(
-        replies, pools, seed=seed, spelling=canonical.canonical_answer
+        replies, pools, seed=seed
     )
     if written is not None:
         pairs = zip(written, distractors, strict=True)

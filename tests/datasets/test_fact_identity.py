@@ -65,6 +65,60 @@ def test_a_fact_that_is_there_twice_counts_once_and_is_said(tmp_path, spelled):
         datasets.write_dataset(CITIES, QUESTIONS, tmp_path / "once")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Côte d'Ivoire", "Côte d\u2019Ivoire"),
+        ("Guinea-Bissau", "Guinea Bissau"),
+        ("São Tomé", "Sao Tome"),
+        ("The Netherlands", "Netherlands"),
+        ("Łódź", "Lodz"),
+        ("St. Lucia", "Saint Lucia"),
+        ("Trinidad & Tobago", "Trinidad and Tobago"),
+    ],
+)
+def test_a_subject_in_two_spellings_has_two_right_objects(one, other, tmp_path):
+    table = CITIES.head(3).assign(subject=[one, other, "Lima"])
+    folder = datasets.write_dataset(table, QUESTIONS, tmp_path / "own")
+    with pytest.warns(UserWarning, match="are taken as one"):
+        facts = datasets.load(folder)
+    assert facts["other_objects"].tolist() == [["Italy"], ["France"], []]
+    assert facts["distractors"].tolist() == [["Peru"], ["Peru"], ["France", "Italy"]]
+    same = table.assign(object="Peru")
+    with pytest.warns(UserWarning, match="repeats 1 of its facts"):
+        datasets.write_dataset(same, QUESTIONS, tmp_path / "same")
+
+
+def test_names_that_differ_by_a_sign_are_two():
+    for one, other in (("C", "C++"), ("C", "C#"), ("5 + 3", "5 3"), ("Ra", "RA I")):
+        table = pd.DataFrame({"relation": "r", "subject": [one, other], "object": "x"})
+        assert not fact_identity.repeated_facts(table).any()
+
+
+def test_true_objects_in_another_spelling_are_not_wrong(tmp_path):
+    table = pd.DataFrame(
+        {
+            "subject": ["South Africa", "South Africa", "Peru"],
+            "object": ["Pretoria", "Cape Town", "Lima"],
+            "distractors": [["Cape-Town", "Durban"], ["Durban", "pretoria."], ["Oslo"]],
+        }
+    )
+    facts = datasets.load(datasets.write_dataset(table, QUESTIONS, tmp_path / "own"))
+    assert facts["distractors"].tolist() == [["Durban"], ["Durban"], ["Oslo"]]
+
+
+def test_objects_of_a_subject_in_two_spellings_answer_one_question(tmp_path):
+    table = pd.concat([CITIES, CITIES.head(1).assign(subject="LYON", object="Spain")])
+    table = pd.concat([table, CITIES.assign(subject=CITIES["subject"] + " Sud")])
+    folder = datasets.write_dataset(table, QUESTIONS, tmp_path / "own")
+    questions = datasets.knowledge_base_questions(str(folder), "", 50, 1)
+    answers = questions.asked.set_index("question")["answers"].map(list)
+    shots = questions.seen_shots["question"]
+    assert "Which country is LYON in?" not in {*answers.index, *shots}
+    lyon = "Which country is Lyon in?"
+    assert lyon in set(shots) or answers[lyon] == ["France", "Spain"]
+
+
 def test_several_true_objects_all_count_and_none_is_wrong(tmp_path):
     table = pd.concat([CITIES, CITIES.head(1).assign(subject="LYON", object="Spain")])
     table["distractors"] = [

@@ -18,6 +18,7 @@ from helpers.datasets.multiple_choice import (
 )
 from helpers.datasets.multiple_choice.items import ITEM_COLUMNS
 from helpers.io.files import read_text
+from helpers.prompts.variations import variation_probes
 
 # Items, rows in the files, style, kinds of variation, demonstrations in the study,
 # tables' hash.
@@ -42,8 +43,8 @@ REAL = {
             "7b01932e189f",
         ),
     ),
-    "fever": (6512 - 2, 9999, "claim", ("demonstrations", "order"), 16, "8d6bb1a9228a"),
-    "truefalse": (6035, 6084, "claim", ("demonstrations", "order"), 16, "3fd8a9002119"),
+    "fever": (6512 - 4, 9999, "claim", ("demonstrations", "order"), 16, "db1cefeaf7b7"),
+    "truefalse": (6000, 6084, "claim", ("demonstrations", "order"), 16, "0fd68000f6c6"),
 }
 
 
@@ -343,9 +344,75 @@ def test_one_question_with_options_apart_may_have_two_keys(tmp_path):
 
 def test_case_may_tell_questions_apart_and_both_keys_are_named(tmp_path):
     rows = [("What is Co?", "metal|gas", "metal"), ("What is CO?", "metal|gas", "gas")]
-    with pytest.warns(UserWarning, match="'metal' and .* 'gas', in other case"):
+    with pytest.warns(UserWarning, match="'metal' and .* 'gas', in another spelling"):
         found = load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
     assert len(found.items) == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What's up?", "What\u2019s up?"),
+        ("Which is up?", "Which  is up?\u200b"),
+        ("Is A-B up?", "Is A\u2011B up?"),
+    ],
+)
+def test_two_keys_of_a_question_with_signs_alike_are_refused(one, other, tmp_path):
+    rows = [(one, "sky|sea", "sky"), (other, "sky|sea", "sea")]
+    with pytest.raises(UserError, match="'sky' and with the answer 'sea'"):
+        load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
+
+
+@pytest.mark.parametrize("other", ["which is 2nd", "Which is second ?"])
+def test_two_keys_of_a_question_in_two_spellings_are_named(other, tmp_path):
+    rows = [("Which is 2nd?", "sky|sea", "sky"), (other, "sky|sea", "sea")]
+    with pytest.warns(UserWarning, match="'sky' and .* 'sea', in another spelling"):
+        load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
+
+
+def test_a_question_mark_more_makes_no_second_question(tmp_path):
+    rows = [("Which is up?", "sky|sea", "sky"), ("Which is up", "sky|sea", "sky")]
+    with pytest.warns(UserWarning, match="repeats: 1"):
+        found = load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
+    assert len(found.items) == 1
+
+
+def test_published_questions_with_two_keys_are_left_out_and_named(tmp_path):
+    choices = [{"label": "A", "text": "Peru"}, {"label": "B", "text": "Chad"}]
+    lines = []
+    for name, stem, key in (("a", "Where is Lima?", "A"), ("b", "where is Lima", "B"),
+                            ("c", "Where is Abéché?", "B")):  # fmt: skip
+        question = {"stem": stem, "choices": choices}
+        lines.append(json.dumps({"id": name, "answerKey": key, "question": question}))
+    (tmp_path / "dev_rand_split.jsonl").write_text("\n".join(lines))
+    with pytest.warns(UserWarning, match="two right answers among the same .*: 2, suc"):
+        found = load_benchmark(tmp_path)
+    assert found.items["item"].tolist() == ["c"]
+    assert len(found.notes) == 1
+
+
+def test_a_statement_with_both_labels_is_dropped_in_any_spelling(tmp_path):
+    lines = ["statement,label", "Lima is in Peru.,1", "Lima is in  Peru.,0",
+             "Oslo is in Norway.,1", "Oslo is in norway.,1"]  # fmt: skip
+    (tmp_path / "cities_true_false.csv").write_text("\n".join(lines))
+    found = load_benchmark(tmp_path)
+    assert found.items["question"].tolist() == ["Oslo is in Norway."]
+
+
+def test_a_paraphrase_of_an_item_is_none_of_its_demonstrations(tmp_path):
+    rows = [
+        ("Where is Lyon?", "France|Peru", "France", "Which country is Lyon in?"),
+        ("Which country is Lyon in?", "France|Chad", "France", "Where's Lyon?"),
+        ("Where is Lima?", "Peru|Chad", "Peru", "Where's Lima?"),
+        ("Where is Oslo?", "Norway|Chad", "Norway", "Where's Oslo?"),
+    ]
+    path = write_csv(tmp_path / "own.csv", (*OWN, "paraphrases"), *rows)
+    found = load_benchmark(path)
+    made = variation_probes(
+        found.items, "demonstrations", 2, found.style, found.pool, 2
+    )
+    first = made[made["item"] == found.items["item"][0]]
+    assert not first["prompt"].str.contains("Which country is Lyon in").any()
 
 
 def test_a_topic_is_not_called_as_totals_are(tmp_path):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from helpers import UserError
 from helpers.metrics import accuracy
 from helpers.metrics import knowledge_base as kb
-from helpers.metrics.canonical import canonical_answer
 from helpers.prompts import consistency_questions
 from helpers.prompts.prompt_texts import question_above_options
 
@@ -82,18 +81,23 @@ def test_draws_hang_on_item_text_and_seed_alone(order, seed):
     pd.testing.assert_frame_equal(part, same)
 
 
-def test_distractors_in_another_spelling_of_the_response_are_left_out():
-    said = replies(1, text=" the Place 3.")
-    assert (
-        "Place 3"
-        in consistency_questions.draw_response_distractors(said, POOL, n=40)[0]
-    )
-    assert (
-        "Place 3"
-        not in consistency_questions.draw_response_distractors(
-            said, POOL, n=40, spelling=canonical_answer
-        )[0]
-    )
+@pytest.mark.parametrize(
+    "text",
+    [
+        " the Place 3.",
+        "Place three",
+        "Place 3. It lies on a river.",
+        "The answer is Place 3.",
+        r"\boxed{Place 3}",
+        "<think>Place 4?</think>Place 3",
+        "Place 3[1]",
+    ],
+)
+def test_distractors_are_no_reading_of_the_response(text):
+    said = replies(1, text=text)
+    drawn = consistency_questions.draw_response_distractors(said, POOL, n=40)[0]
+    assert "Place 3" not in drawn
+    assert len(drawn) == len(POOL["places"]) - 1
 
 
 def test_a_response_in_two_settings_is_asked_about_once():

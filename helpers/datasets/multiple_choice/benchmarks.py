@@ -8,11 +8,13 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets import fact_identity
 from helpers.datasets.cells import cell_texts
 from helpers.datasets.multiple_choice.items import Benchmark, item_table
 from helpers.datasets.registry import DATA_FOLDER, SOURCES
 from helpers.io import files
 from helpers.io.user_cache import checksum_of_files
+from helpers.metrics.canonical import comparison_key
 
 # FACTOR's texts before the sentences: short ones, as the multiplicity study asks; those
 # that the authors' own script reads (so spelt); and those spelt right.
@@ -44,6 +46,7 @@ def read_benchmark(name: str, paths: list[Path]) -> Benchmark:
     if name not in BENCHMARKS_OF_SEVERAL_FILES:
         asked = _preferred_file(asked)
     items, n_rows = _read_items(name, asked)
+    items, notes = fact_identity.without_contradicted_questions(items, name)
     if name == "truthfulqa":
         pool = _truthfulqa_primer()
     elif source.n_shots and train:
@@ -63,6 +66,7 @@ def read_benchmark(name: str, paths: list[Path]) -> Benchmark:
         kinds=source.variations,
         n_shots=source.n_shots,
         about=about,
+        notes=notes,
     )
 
 
@@ -281,14 +285,14 @@ def _judged(rows: Rows, key: str) -> Iterator[tuple[int, str, str, dict[str, Any
     first: dict[str, dict[str, Any]] = {}
     labels: dict[str, set[str]] = {}
     for row in rows:
-        text = row[key].strip()
+        spelling = comparison_key(row[key])
         label = row["label"].strip()
-        first.setdefault(text, row)
-        labels.setdefault(text, set()).add(label)
-    for number, (text, row) in enumerate(first.items()):
-        if len(labels[text]) == 1:
-            (label,) = labels[text]
-            yield number, text, label, row
+        first.setdefault(spelling, row)
+        labels.setdefault(spelling, set()).add(label)
+    for number, (spelling, row) in enumerate(first.items()):
+        if len(labels[spelling]) == 1:
+            (label,) = labels[spelling]
+            yield number, row[key].strip(), label, row
 
 
 # By benchmark and ending: the columns that a file must have, and what makes items of
