@@ -229,6 +229,7 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     for file in files:
         if file.exists() or file.is_symlink():
             refuse_unreadable_file(file)
+            file_faults.refuse_other_weights(file)
     missing = [file.name for file in files if not file.is_file()]
     if not missing:
         return files

@@ -30,6 +30,7 @@ JSON_FILES = (
     "adapter_config.json",
     "model.safetensors.index.json",
 )
+LARGEST_HEADER = 100_000_000  # bytes, of a file of weights in safetensors
 GENERATION_FILE = "generation_config.json"
 
 
@@ -71,6 +72,36 @@ def _refuse_damaged_json(file: Path, name: str) -> None:
     if not isinstance(settings, dict):
         raise UserError(
             f"The {file.name} of {name} holds no settings (a JSON object): {remedy}."
+        )
+
+
+def refuse_other_weights(file: Path) -> None:
+    """Refuse a file that is no weights in its form, and say what it is.
+
+    Parameters
+    ----------
+    file : Path
+        In GGUF, if it is called so, and else in safetensors, whose first 8 bytes give
+        the length of the header.
+
+    Raises
+    ------
+    UserError
+        Naming the file and what it is.
+    """
+    with file.open("rb") as stream:
+        start = stream.read(files.LONGEST_MARK)
+    if file.suffix.casefold() == ".gguf":
+        form = "GGUF"
+        is_right = start.startswith(b"GGUF")
+    else:
+        form = "safetensors"
+        is_right = int.from_bytes(start[:8], "little") <= LARGEST_HEADER
+    if not is_right:
+        kind = files.other_kind(start) or "a text, or damaged"
+        raise UserError(
+            f"{file} is {kind}, and should hold weights in {form}: fetch it anew, or "
+            "save the model again."
         )
 
 
@@ -123,7 +154,10 @@ def reraise_true_cause(what: str, remedy: str) -> Iterator[None]:
                 f"{place} cannot be read or written ({on_disk.strerror}): make room "
                 "there or mend its permissions, then run again."
             ) from error
-        raise UserError(f"{what} ({first_line_of_error(error)}): {remedy}.") from error
+        cause = first_line_of_error(error)
+        if isinstance(error, KeyError):  # whose text is but the name
+            cause = f"there is no {cause}"
+        raise UserError(f"{what} ({cause}): {remedy}.") from error
 
 
 def _error_of_disk(error: BaseException | None) -> OSError | None:

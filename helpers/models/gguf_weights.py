@@ -34,6 +34,7 @@ def dequantised_model_folder(file: Path, name: str) -> tuple[Path, dict[str, str
 
     files.refuse_unreadable_file(file)
     with reraise_as_user_error(f"{file} cannot be read", FETCH_ANEW_REMEDY, OSError):
+        file_faults.refuse_other_weights(file)
         sha = user_cache.checksum_of_files([file])
     version = transformers.__version__
     folder = user_cache.cache_folder("gguf") / f"{sha[:32]}-{version}"

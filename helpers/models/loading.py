@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +114,8 @@ def load(
             f"The tokenizer of {name} has no chat template; load it with chat=False."
         )
     placed = placement.choose_placement(name, checkpoint.weights, device, dtype)
-    model, report = _model_and_report(folder, name, auto, placed, trust_remote_code)
+    with _reraise_unusable_config(config, auto, name, trust_remote_code):
+        model, report = _model_and_report(folder, name, auto, placed, trust_remote_code)
     method = weight_checks.quantization_method(config, checkpoint.weights)
     weight_checks.refuse_unfit_weights(model, report, checkpoint.weights, name, method)
     if checkpoint.base is not None:
@@ -262,6 +265,25 @@ def _model_and_report(
     if "device_map" not in place.settings:
         model = model.to(place.device)
     return model, report
+
+
+@contextlib.contextmanager
+def _reraise_unusable_config(
+    config: PretrainedConfig, auto: Any, name: str | Path, code: bool
+) -> Iterator[None]:
+    """Blame the settings where no model can be made of them, whatever its weights."""
+    import torch
+
+    try:
+        yield
+    except UserError as error:
+        make = getattr(auto, "from_config", None) or auto._from_config
+        unusable = f"The config.json of {name} cannot be used"
+        remedy = "give the one that was saved with the weights"
+        # On this device numbers are neither made nor kept.
+        with torch.device("meta"), file_faults.reraise_true_cause(unusable, remedy):
+            make(config, trust_remote_code=code)
+        raise error
 
 
 def fuse_gelu_activations(model: PreTrainedModel) -> PreTrainedModel:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 TOKENIZER_FILE = "tokenizer.json"
+SETTINGS_FILES = "tokenizer_config.json, special_tokens_map.json"
 # Texts that ways of splitting tell apart.
 PROBE_TEXTS = (
     "The capital of France is Paris, and the capital of Japan is Tokyo.",
@@ -72,11 +73,14 @@ def load_tokenizer(
     UserError
         Where there is no tokenizer, or the file's cannot be had.
     """
+    if not checkpoints.has_tokenizer(folder):
+        raise UserError(
+            f"{name} has no tokenizer that can be loaded (none is there): put its "
+            f"files ({TOKENIZER_FILE}, tokenizer_config.json) beside the weights."
+        )
     missing = f"{name} has no tokenizer that can be loaded"
-    remedy = "put its files (tokenizer.json, tokenizer_config.json) beside the weights"
+    remedy = "fetch or save its files anew"
     with file_faults.reraise_true_cause(missing, remedy), reraise_refused_code(name):
-        if not checkpoints.has_tokenizer(folder):
-            raise FileNotFoundError("none is there")
         if (folder / TOKENIZER_FILE).is_file():
             return _tokenizer_of_file(folder, name, code)
         tokenizer = _tokenizer_of_class(folder, code)
@@ -123,10 +127,13 @@ def _tokenizer_of_file(
     except Exception as error:  # of classes that the file does not fit, any
         if "trust_remote_code" in str(error):
             raise
-    if type(of_class) is PreTrainedTokenizerFast:
-        of_file = of_class
-    else:
-        of_file = PreTrainedTokenizerFast.from_pretrained(folder)
+    unusable = f"The settings of {name}'s tokenizer ({SETTINGS_FILES}) cannot be used"
+    with file_faults.reraise_true_cause(unusable, "mend or fetch them anew"):
+        if type(of_class) is PreTrainedTokenizerFast:
+            of_file = of_class
+        else:
+            of_file = PreTrainedTokenizerFast.from_pretrained(folder)
+        of_file(PROBE_TEXTS[0])  # some wrong settings show only now
     _refuse_other_tokens(of_file, reference, probes, name)
     if of_class is None:
         _log_warning(

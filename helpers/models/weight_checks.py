@@ -88,10 +88,15 @@ def refuse_unfit_weights(
     """
     kind = type(model).__name__
     missing = sorted(report["missing_keys"])
+    unexpected = sorted(report["unexpected_keys"])
     if missing:
+        of_file = ""
+        if unexpected:
+            of_file = f" and hold {len(unexpected)} of other names ({unexpected[0]})"
         raise UserError(
             f"The weights of {name} lack {len(missing)} tensors of {kind} (such as "
-            f"{missing[0]}); give the folder of a complete model."
+            f"{missing[0]}){of_file}; give the folder of a complete model, as "
+            "save_pretrained writes it."
         )
     mismatched = sorted(report["mismatched_keys"])
     if mismatched:
@@ -102,7 +107,7 @@ def refuse_unfit_weights(
             "that was saved with them."
         )
     tensors = stored_tensors(weights)
-    _refuse_weights_without_place(model, report["unexpected_keys"], tensors, name)
+    _refuse_weights_without_place(model, unexpected, tensors, name)
     coded = _coded(tensors)
     if method is None:
         wrong = _codes_without_method(model, coded)

@@ -93,6 +93,48 @@ def test_damaged_settings_name_their_file(folder, name, text, sentence):
     assert "newer transformers" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "changes", "sentence"),
+    [
+        ("config.json", {"hidden_act": "gelu9"}, "config.json.*there is no 'gelu9'"),
+        (
+            "config.json",
+            {"rope_scaling": {"type": "foo", "factor": 2}},
+            "config.json.*there is no 'foo'",
+        ),
+        ("config.json", {"num_attention_heads": 7}, "config.json.*not a multiple of"),
+        ("tokenizer_config.json", {"model_max_length": "512"}, "settings of .*mend or"),
+        ("tokenizer_config.json", {"eos_token": {"content": 5}}, "settings of .*mend"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_blamed(folder, name, changes, sentence):
+    settings = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps(settings | changes))
+    with pytest.raises(UserError, match=sentence) as told:
+        models.load(folder, device="cpu")
+    assert "beside the weights" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"PK\x03\x04\x00\x00\x08\x08", "a zip archive .* PyTorch"),
+        (b"\x1f\x8b\x08\x08\x00\x00\x00\x00", "packed by gzip"),
+        (b"GGUF\x03\x00\x00\x00", "a GGUF model"),
+        (b"<!DOCTYPE html><html>", "a web page"),
+        (b'{"error": "Invalid credentials"}', "a text, or damaged"),
+    ],
+)
+def test_what_lies_in_the_place_of_weights_is_named(folder, data, kind):
+    (folder / "model.safetensors").write_bytes(data)
+    with pytest.raises(UserError, match=rf"model\.safetensors is {kind}"):
+        models.load(folder, device="cpu")
+    if "GGUF" not in kind:
+        (folder / "model.gguf").write_bytes(data)
+        with pytest.raises(UserError, match=rf"model\.gguf is {kind}.*in GGUF"):
+            models.load(folder / "model.gguf", device="cpu")
+
+
 def test_settings_that_no_model_can_have_are_not_an_unknown_architecture(folder):
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(settings | {"hidden_size": "wide"}))

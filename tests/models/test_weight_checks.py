@@ -74,6 +74,12 @@ def test_other_shapes_than_those_of_the_weights_are_refused(folder, changes):
         models.load(folder, device="cpu")
 
 
+def test_other_names_of_tensors_are_told(folder):
+    change_weights(folder, lambda state: {f"module.{key}": state[key] for key in state})
+    with pytest.raises(UserError, match=r"hold \d+ of other names \(module\."):
+        models.load(folder, device="cpu")
+
+
 def test_a_bias_for_which_there_is_no_place_is_refused(folder):
     key = "model.layers.0.self_attn.q_proj.bias"
     change_weights(folder, lambda state: state | {key: torch.ones(32)})
