@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,15 +15,36 @@ if TYPE_CHECKING:  # importing the package must not wait for pandas
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
+# Colours, links and the like, as terminals are told them.
+_ESCAPE_SEQUENCE = re.compile(
+    r"\x1b[P\]X^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # up to its end
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[()][0-9A-Z]"
+)
+
+
 class UserError(ValueError):
     """Something the user gave cannot be used; the message names it and the remedy."""
 
 
 def first_line_of_error(error: BaseException | str) -> str:
-    """Return the first line of an error or a text, short enough for a sentence."""
+    """Return the first line of an error or a text, short enough for a sentence.
+
+    A line that announces the next one is told with it.
+    """
     lines = str(error).strip().splitlines()
     first = lines[0] if lines else type(error).__name__
+    if first.endswith(":"):
+        first = " ".join([first, *map(str.strip, lines[1:2])])
     return first.rstrip(".")[:200]
+
+
+def without_escape_sequences(text: str) -> str:
+    r"""Return a text without what tells a terminal to colour it, to move and so on.
+
+    >>> without_escape_sequences("\x1b[31mred\x1b[0m")
+    'red'
+    """
+    return _ESCAPE_SEQUENCE.sub("", text)
 
 
 def printable_line(text: object) -> str:
@@ -31,7 +53,7 @@ def printable_line(text: object) -> str:
     >>> printable_line("a\nb\x1b\u202e")
     'a b'
     """
-    line = " ".join(str(text).split())
+    line = " ".join(without_escape_sequences(str(text)).split())
     return "".join(filter(str.isprintable, line))
 
 

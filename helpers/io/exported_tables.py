@@ -1,21 +1,25 @@
 """Tables as files to paste: CSV, Markdown and LaTeX."""
 
 import re
+import unicodedata
 from html import escape
 from pathlib import Path
 
 import pandas as pd
 
-from helpers import reraise_failed_write
+from helpers import reraise_failed_write, without_escape_sequences
 from helpers.io import latex
 
 # A signed number with or without bounds, as `interval` writes it.
+FORMULA_SIGNS = frozenset("=+-@\t\n")
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 NUMBER_PATTERN = re.compile(r"[+-][\d.]+( \[[-+\d., ]+\])?")
 
 
 def export_table(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     """Write a table as CSV, Markdown and LaTeX (booktabs)."""
     flat = table_with_index_as_columns(table)
+    flat = flat.rename(columns=_without_commands).map(_without_commands)
     texts = {"csv": _as_csv(flat), "md": _as_markdown(flat), "tex": _as_latex(flat)}
     paths = {ending: Path(folder) / f"{name}.{ending}" for ending in texts}
     remedy = "choose a folder that you may write to, with free space"
@@ -31,7 +35,7 @@ def _as_csv(table: pd.DataFrame) -> str:
 
 
 def _as_markdown(table: pd.DataFrame) -> str:
-    cells = table.map(_markdown_cell)
+    cells = table.rename(columns=_markdown_cell).map(_markdown_cell)
     text = cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True)
     return text + "\n"
 
@@ -50,13 +54,22 @@ def _latex_title(name: object) -> str:
     return latex.escape_latex(str(name))
 
 
+def _without_commands(value: object) -> object:
+    """Leave out of a text what a terminal would take for a command."""
+    if not isinstance(value, str):
+        return value
+    return CONTROL_CHARACTERS.sub("", without_escape_sequences(value))
+
+
 def _csv_cell(value: object) -> object:
     """Keep a text from being a spreadsheet's formula, and in one row."""
     if not isinstance(value, str):
         return value
     # A bare carriage return would divide a row, unquoted.
     text = value.replace("\r\n", "\n").replace("\r", "\n")
-    may_be_formula = text.startswith(("=", "+", "-", "@", "\t", "\n"))
+    # Some spreadsheets take the full-width signs for these.
+    first = unicodedata.normalize("NFKC", text[:1])
+    may_be_formula = first in FORMULA_SIGNS
     if may_be_formula and not NUMBER_PATTERN.fullmatch(text):
         return f"'{text}"
     return text

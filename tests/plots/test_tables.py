@@ -150,6 +150,9 @@ CELLS = [
     "@SUM(A1)",
     "\t=1+1",
     "\r=1",
+    "＝cmd|'/c calc'!A1",
+    "＠SUM(A1)",
+    "\x1b[2J=1+1",
     "a\rb",
     "a\nb",
 ]
@@ -157,12 +160,14 @@ CELLS += ["<b>x</b>", "[x](javascript:y)", "a|b", "`c`", "Ke$ha"]
 
 
 def test_no_cell_is_a_formula_or_markup_elsewhere(tmp_path):
-    table = pd.DataFrame({"=2+2": CELLS, "r": "-0.5 [-0.6, -0.4]"})
+    table = pd.DataFrame({"=2+2|<b>\x1b[1m": CELLS, "r": "-0.5 [-0.6, -0.4]"})
     csv_file, md_file, _ = result_tables.export_table(table, "t", tmp_path)
     read = pd.read_csv(csv_file, dtype=str)
     assert len(read) == len(CELLS)
     assert not [
-        cell for cell in [*read.columns, *read.iloc[:, 0]] if cell[0] in "=+-@\t\r\n"
+        cell
+        for cell in [*read.columns, *read.iloc[:, 0]]
+        if cell[0] in "=+-@\t\r\n＝＋－＠" or "\x1b" in cell or "[2J" in cell
     ]
     assert set(read["r"]) == {"-0.5 [-0.6, -0.4]"}
     lines = md_file.read_text().splitlines()
