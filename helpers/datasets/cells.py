@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import UserError, printable_line
+from helpers import UserError, printable_line, without_escape_sequences
 from helpers.io import files
 from helpers.metrics.answer_text import without_unseen_characters
 
@@ -55,6 +55,7 @@ def visible_text(text: str) -> str:
     >>> visible_text("\ufeff Guinea-\u200bBissau\u00a0 "), visible_text("8\u202f849 m")
     ('Guinea-Bissau', '8849 m')
     """
+    text = without_escape_sequences(text)
     text = without_unseen_characters(text, kept=_JOINERS)
     text = _GROUPED.sub(_joined_digits, text)
     text = unicodedata.normalize("NFC", text)

@@ -2,17 +2,20 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from helpers import UserError, check_columns
 from helpers.datasets import atlas_facts, fact_identity, fktc
 from helpers.datasets.cells import cell_text, cell_texts, is_missing, list_in_cell
+from helpers.io import files
 from helpers.metrics.canonical import comparison_key
 
 TEXT_COLUMNS = ["relation", "subject", "object"]
+COLUMNS = (*TEXT_COLUMNS, "distractors", "exposure")
 
 
 def write_dataset(
@@ -131,6 +134,11 @@ def _templates_by_relation(
         raise UserError(
             '`questions` names each relation\'s: give {"author": ["Who wrote [X]?"]}.'
         )
+    if not questions:
+        raise UserError(
+            "There are no questions: give each relation its templates, such as "
+            '{"author": ["Who wrote [X]?"]}.'
+        )
     templates: dict[str, list[str]] = {}
     for relation, value in questions.items():
         where = f"The questions of {relation}"
@@ -165,7 +173,7 @@ def _checked_facts(
     for relation in facts["relation"].unique():
         _check_relation(relation, templates)
     if "distractors" in facts and facts["distractors"].notna().any():
-        cells = list(facts["distractors"].array)
+        cells = _cells_of_column(facts["distractors"])
         facts["distractors"] = [
             _wrong_objects(cell, f"Row {row}") for row, cell in enumerate(cells)
         ]
@@ -185,19 +193,37 @@ def _plain_table(facts: pd.DataFrame) -> pd.DataFrame:
             "The table of facts has names of several levels over its columns: give "
             f"it plain ones, such as {', '.join(TEXT_COLUMNS)}."
         )
-    if not set(TEXT_COLUMNS).isdisjoint(facts.index.names):
-        facts = facts.reset_index()
-    names = [cell_text(str(name), "The columns") for name in facts.columns]
-    for name in (*TEXT_COLUMNS, "distractors", "exposure"):
-        if names.count(name) > 1:
+    index = facts.index
+    names = _plain_names(facts.columns)
+    facts = facts.set_axis(names, axis="columns").reset_index(drop=True)
+    for place, name in enumerate(_plain_names(index.names)):
+        level = index.get_level_values(place)
+        is_kept = names.count(name) == 1 and level.equals(pd.Index(facts[name]))
+        if name in COLUMNS and not is_kept:
+            facts.insert(0, name, level, allow_duplicates=True)
+    for name in COLUMNS:
+        if list(facts.columns).count(name) > 1:
             raise UserError(f"The table of facts has two columns {name!r}: drop one.")
-    return facts.set_axis(names, axis="columns").reset_index(drop=True)
+    return facts
+
+
+def _plain_names(names: Iterable[object]) -> list[str]:
+    """Return the names of columns as texts, known ones in small letters."""
+    texts = [cell_text(str(name), "The columns") for name in names]
+    return list(files.plain_header(tuple(texts), COLUMNS))
+
+
+def _cells_of_column(column: pd.Series) -> list[Any]:  # of any type
+    """Return the cells of a column, of Arrow's types as they are written."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return files.arrow_values(column.array.__arrow_array__())
+    return list(column.array)
 
 
 def _texts_of_column(column: pd.Series) -> pd.Series:
     """Return the cells of a column as texts, none of them empty."""
     texts = []
-    for row, cell in enumerate(column.array):
+    for row, cell in enumerate(_cells_of_column(column)):
         text = cell_text(cell, f"Row {row}")
         if not text:
             raise UserError(

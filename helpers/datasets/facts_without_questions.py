@@ -7,6 +7,7 @@ Google-RE ``sub, obj``) and ``predicate_id`` or ``pred``.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -188,21 +189,17 @@ def _lama_files(path: Path) -> list[Path]:
 
 def _is_lama_file(file: Path) -> bool:
     """Tell whether a file's first line names a subject and an object as LAMA does."""
-    if file.suffix != ".jsonl" or not file.is_file():
+    if file.suffix != ".jsonl":
         return False
-    try:
-        first = files.parse_json(next(files.read_lines(file), ""), file)
-    except UserError:
-        return False
+    first = files.first_json_object(file)
     return bool(_present(first, LAMA_SUBJECTS) and _present(first, LAMA_OBJECTS))
 
 
-def _present(record: object, names: tuple[str, ...]) -> str:
+def _present(record: Mapping[str, object], names: tuple[str, ...]) -> str:
     """Return the first of some names that a record has, or ""."""
-    if isinstance(record, dict):
-        for name in names:
-            if name in record:
-                return name
+    for name in names:
+        if name in record:
+            return name
     return ""
 
 

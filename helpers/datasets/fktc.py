@@ -14,7 +14,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.cells import cell_text, list_in_cell, visible_text
+from helpers.datasets.cells import (
+    cell_text,
+    cell_texts,
+    list_in_cell,
+    visible_text,
+)
 from helpers.datasets.registry import (
     DATA_FOLDER,
     FRAME_COLUMNS,
@@ -147,9 +152,8 @@ def parse_fact(value: dict[str, Any]) -> ParsedFact:
     where = value["where"]
     subject = cell_text(value.get("subject"), where)
     obj = cell_text(value.get("object"), where)
-    cells = list_in_cell(value.get("taxonomy"))
-    wrong = [cell_text(cell, where) for cell in cells or []]
-    if cells is None or not all([subject, obj, *wrong]):
+    wrong = cell_texts(value.get("taxonomy"), where)
+    if value.get("taxonomy") is None or not all([subject, obj, *wrong]):
         form = '{"subject": "...", "object": "...", "taxonomy": ["...", ...]}'
         raise UserError(f"{where} must be {form} with texts that are not empty.")
     own_key = comparison_key(obj)

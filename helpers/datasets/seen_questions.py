@@ -32,12 +32,13 @@ from helpers.io import files, network, user_cache
 from helpers.metrics.canonical import comparison_key
 
 PUBLISHED_SOURCES = dataset_names_of_kind("questions")
-FILE_ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
+FILE_ENDINGS = files.RECORD_ENDINGS
 NEEDED_FIELDS = (
-    "it needs a question (or problem) and answer, answer_0, golden_answers, "
+    "it needs a question (or problem) and answer, answers, answer_0, golden_answers, "
     "Answer.Value, or obj and possible_answers"
 )
-QUESTION_FIELDS = ("question", "Question", "problem")
+QUESTION_FIELDS = ("question", "problem")
+ANSWER_FIELDS = ("golden_answers", "answer", "answers")
 NUMBERED_ANSWER = re.compile(r"answer_\d+")
 LONGEST_ANSWER = 5  # words of an answer
 
@@ -68,6 +69,8 @@ def draw_seen_questions(
         raise UserError(
             f"n is {n} and the seed {seed}: give at least 1 question and seed 0."
         )
+    if isinstance(sources, str | Path):
+        sources = [sources]
     asked = []
     rest = []
     for source in sources:
@@ -258,6 +261,7 @@ def question_source_record(sources: Sequence[str | Path]) -> dict[str, str]:
 
 def _parse(row: dict[str, Any], name: str, where: str) -> tuple[str, list[str], int]:
     """Return question, answers and number of different answers of one record."""
+    row = _with_small_names(row)
     fields = [name for name in QUESTION_FIELDS if name in row]
     question = cell_text(row[fields[0]] if fields else "", where)
     form_errors = (KeyError, TypeError, AttributeError)
@@ -283,10 +287,11 @@ def _answers_of_record(
 
     Aliases are not different.
     """
-    value = row.get("Answer")
+    value = row.get("answer")
     if isinstance(value, dict):
-        aliases = list_in_cell(value.get("Aliases", [])) or []
-        return _distinct_texts([value["Value"], *aliases], where), [value["Value"]]
+        value = _with_small_names(value)
+        aliases = cell_texts(value.get("aliases"), where)
+        return _distinct_texts([value["value"], *aliases], where), [value["value"]]
     metadata = row.get("metadata")
     if not isinstance(metadata, dict):
         metadata = row
@@ -297,17 +302,24 @@ def _answers_of_record(
     if numbered and "answer" not in row:  # FreshQA's: ways to give one answer
         answers = _distinct_texts([row[key] for key in numbered], where)
         return answers, answers[:1]
-    key = "golden_answers" if "golden_answers" in row else "answer"
-    cells = list_in_cell(row[key])
+    keys = [key for key in ANSWER_FIELDS if key in row]
+    value = row[keys[0] if keys else "answer"]
+    cells = list_in_cell(value)
     if cells is None:
-        is_list = isinstance(row[key], str) and "problem" not in row
-        cells = row[key].split("; ") if is_list else [row[key]]
+        cells = [value]
+        if isinstance(value, str) and "problem" not in row:
+            cells = cell_texts(value, where) if "|" in value else value.split("; ")
     answers = _distinct_texts(cells, where)
     # TriviaQA's lists are aliases of one answer; elsewhere they may be different
     # answers.
     if "trivia" in name.casefold():
         return answers, answers[:1]
     return answers, cells
+
+
+def _with_small_names(record: dict[str, Any]) -> dict[str, Any]:  # of any file
+    """Return a record under names in small letters, which TriviaQA's are not."""
+    return {str(name).casefold(): value for name, value in record.items()}
 
 
 def _distinct_texts(cells: Sequence[Any], where: str) -> list[str]:  # cells of any file

@@ -8,6 +8,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import testbed
+from helpers.datasets.cells import visible_text
 from helpers.io import files
 from helpers.metrics.roc_curve import area_of_run
 from helpers.stats import holm_adjusted_p_values
@@ -69,8 +70,9 @@ def read_scores(path: str | Path) -> pd.DataFrame:
         If a column is missing, a score is not a number, or a fact stands there twice.
     """
     columns = ("model", "fact", "score")
-    rows = files.read_csv_rows(Path(path), columns)
+    rows = files.read_csv_rows(Path(path), columns, numbers=("score",))
     table = pd.DataFrame(rows, columns=[*columns, "where"])
+    table[["model", "fact"]] = table[["model", "fact"]].map(visible_text)
     score = pd.to_numeric(table["score"], errors="coerce")
     is_number = np.isfinite(score)
     if not is_number.all():

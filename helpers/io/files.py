@@ -1,7 +1,6 @@
 """Strangers' files: opened, bounded, turned into values; errors say what is wrong."""
 
 import ast
-import codecs
 import contextlib
 import csv
 import gzip
@@ -12,7 +11,9 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -44,9 +45,30 @@ LFS_POINTER_START = b"version https://git-lfs.github.com/spec/"
 SPREADSHEET_ENDINGS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 SEPARATORS = (",", ";", "\t")  # of tables that spreadsheets save as text
 WINDOWS_ENCODING = "cp1252"  # of spreadsheets in Western Europe and America
-UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+PARQUET_MARK = b"PAR1"
+# How files of other kinds begin that are given for a text, a table or weights.
+OTHER_KINDS = {
+    b"PK\x03\x04": "a zip archive (as those of Excel and PyTorch are)",
+    b"\xd0\xcf\x11\xe0": "a file of Microsoft Office",
+    b"\x1f\x8b": "packed by gzip",
+    b"BZh91AY&SY": "packed by bzip2",
+    b"\xfd7zXZ": "packed by xz",
+    b"\x28\xb5\x2f\xfd": "packed by zstandard",
+    b"%PDF-": "a PDF",
+    PARQUET_MARK: "a Parquet file",
+    b"SQLite format 3": "a database of SQLite",
+    b"GGUF\x03": "a GGUF model",
+    b"\x80\x02\x8a\x0a": "a pickle of PyTorch",
+    b"\x89HDF": "an HDF5 file",
+    b"<!doctype html": "a web page",
+    b"<html": "a web page",
+}
 # Letters with accents seldom follow each other, but those of other alphabets do.
 MOST_ACCENTED_LETTERS = 2
+LONGEST_MARK = 200  # bytes of a file that show what kind it is
+LONGEST_DECIMAL = 32  # bytes of a number of fixed length
+LONGEST_LIST = 200  # characters of columns' names in a sentence
+RECORD_ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 csv.field_size_limit(LARGEST_FILE)  # a cell may be a whole document
 
 
@@ -110,21 +132,37 @@ def _check_plain_file(path: Path) -> None:
         )
 
 
+def other_kind(data: bytes) -> str:
+    """Return what else a file is than text, by its first bytes; "" for a text."""
+    start = data[:LONGEST_MARK]
+    page = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for mark, kind in OTHER_KINDS.items():
+        if start.startswith(mark) or page.startswith(mark):
+            return kind
+    return ""
+
+
 def read_text(path: Path, *others: str) -> str:
     """Return a file as text without byte order mark, in UTF-8 or another encoding.
 
-    A file that begins with the byte order mark of UTF-16 is read so.
+    A file is read as UTF-16 or UTF-32 where its first bytes show it.
     """
     data = read_bytes(path)
-    encodings = ["utf-8-sig", *others]
-    if data.startswith(UTF_16_MARKS) and len(data) > len(codecs.BOM_UTF16_LE):
-        encodings = ["utf-16"]
+    kind = other_kind(data)
+    if kind:
+        raise UserError(
+            f"{path} is {kind}, not a text: save what it holds as UTF-8 text (Excel: "
+            "CSV UTF-8), or fetch it anew."
+        )
+    encodings = [json.detect_encoding(data)]
+    if encodings == ["utf-8"]:
+        encodings += others
     for encoding in encodings:
         with contextlib.suppress(UnicodeDecodeError):
             text = data.decode(encoding)
             if encoding != WINDOWS_ENCODING:
                 return text
-            if _longest_run_of_accented_letters(text) <= MOST_ACCENTED_LETTERS:
+            if _is_western_text(text):
                 print(
                     f"{path} is not UTF-8 text and is read as Windows-1252: save it "
                     "in UTF-8 if its accents come out wrong.",
@@ -136,10 +174,23 @@ def read_text(path: Path, *others: str) -> str:
     )
 
 
-def _longest_run_of_accented_letters(text: str) -> int:
-    """Return how many letters beyond ASCII follow each other, at most."""
+def _is_western_text(text: str) -> bool:
+    """Tell whether what Windows-1252 makes of bytes is likely the text meant."""
     runs = re.findall(r"[^\W\d_]+", re.sub(r"[\x00-\x7f]+", " ", text))
-    return max(map(len, runs), default=0)
+    n_accented = max(map(len, runs), default=0)
+    return "\0" not in text and n_accented <= MOST_ACCENTED_LETTERS
+
+
+def first_json_object(path: Path) -> dict[str, Any]:
+    """Return the object in the first line of JSON lines; an empty one for no such."""
+    if not path.is_file():
+        return {}
+    try:
+        line = next(filter(str.strip, read_lines(path)), "")
+        value = parse_json(line.lstrip(), path)
+    except UserError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -147,8 +198,10 @@ def read_lines(path: Path) -> Iterator[str]:
     refuse_unreadable_file(path)
     unpack = gzip.open if path.suffix == ".gz" else open
     try:
+        with unpack(path, "rb") as stream:
+            encoding = json.detect_encoding(stream.read(4))
         with unpack(
-            path, "rt", encoding="utf-8", errors="replace", newline="\n"
+            path, "rt", encoding=encoding, errors="replace", newline="\n"
         ) as stream:
             while line := stream.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE:
@@ -162,22 +215,37 @@ def read_lines(path: Path) -> Iterator[str]:
         ) from None
 
 
-def read_records(path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """Read records, each with its place as ``where``; refuse one without a column."""
+def read_records(
+    path: Path, columns: tuple[str, ...] = (), optional: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    """Read records, each with its place as ``where``; refuse one without a column.
+
+    Columns, and optional ones, are known in any case.
+    """
     kind = path.suffix.casefold()
     if kind == ".csv":
-        return read_csv_rows(path, columns)
+        return read_csv_rows(path, columns, optional=optional)
     if kind == ".tsv":
-        return read_csv_rows(path, columns, separator="\t")
+        return read_csv_rows(path, columns, separator="\t", optional=optional)
     if kind == ".jsonl":
         records = read_json_lines(path)
     elif kind == ".json":
         records = _read_json_records(path)
-    else:
+    elif kind == ".parquet":
         records = _read_parquet_records(path)
+    else:
+        raise UserError(
+            f"{path} ends in {kind or 'nothing'}: give a file that ends in one of "
+            f"{', '.join(RECORD_ENDINGS)}."
+        )
+    named_records = []
     for record in records:
-        check_keys(record, columns, record["where"])
-    return records
+        names = plain_header(tuple(record), (*columns, *optional))
+        _refuse_name_twice(names, record["where"])
+        named = dict(zip(names, record.values(), strict=True))
+        check_keys(named, columns, record["where"])
+        named_records.append(named)
+    return named_records
 
 
 def _read_json_records(path: Path) -> list[dict[str, Any]]:
@@ -192,10 +260,38 @@ def _read_json_records(path: Path) -> list[dict[str, Any]]:
 
 def _read_parquet_records(path: Path) -> list[dict[str, Any]]:
     """Read the rows of a Parquet file."""
+    with _reraise_as_broken_table(path):
+        table = _read_arrow_table(read_bytes(path), path)
+        columns = [arrow_values(column) for column in table.columns]
+    rows = zip(*columns, strict=True)
+    records = [dict(zip(table.column_names, row, strict=True)) for row in rows]
+    return _add_places(records, path)
+
+
+def arrow_values(column: "pa.ChunkedArray") -> list[Any]:  # of any type
+    """Return the values of an Arrow column; 32-bit 1.1 is 1.1, not 1.10000002."""
+    values = column.to_pylist()
+    if "float" not in str(column.type):
+        return values
+    return [_as_written(value, column.type) for value in values]
+
+
+def _as_written(value: Any, kind: "pa.DataType") -> Any:  # of any type
+    """Return a value of Arrow, its short floats as the numbers that are written."""
     import pyarrow as pa
 
-    table = pa.Table.from_pandas(read_parquet_table(path, path), preserve_index=False)
-    return _add_places(table.to_pylist(), path)
+    if value is None:
+        return None
+    if pa.types.is_floating(kind) and not pa.types.is_float64(kind):
+        return float(str(kind.to_pandas_dtype()(value)))
+    if isinstance(value, list) and not pa.types.is_map(kind):
+        return [_as_written(item, kind.value_type) for item in value]
+    if pa.types.is_struct(kind):
+        fields = {}
+        for field in kind:
+            fields[field.name] = _as_written(value[field.name], field.type)
+        return fields
+    return value
 
 
 def _add_places(records: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
@@ -211,11 +307,14 @@ def read_csv_rows(
     columns: tuple[str, ...] = (),
     separator: str = "",
     others: tuple[str, ...] = (WINDOWS_ENCODING,),
+    optional: tuple[str, ...] = (),
+    numbers: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
     """Read a CSV file with a header; line breaks inside quoted cells are kept.
 
     Cells are parted as the header is, by comma, semicolon or tab, unless a `separator`
-    is given. Rows whose cells are all empty are none.
+    is given. Rows whose cells are all empty are none. In columns of `numbers` a comma
+    is a decimal point, if it does not part the cells.
     """
     text = read_text(path, *others)
     first_line, _, rest = text.partition("\n")
@@ -223,9 +322,10 @@ def read_csv_rows(
         separator = first_line[len("sep=")]
         text = "\n" + rest  # so that lines are counted rightly
     stream = io.StringIO(text, newline="")
-    reader = csv.reader(stream, delimiter=separator or _separator_of_header(text))
+    separator = separator or _separator_of_header(text)
+    reader = csv.reader(stream, delimiter=separator)
     header = next(filter(None, reader), [])
-    header = _plain_header(header, columns)
+    header = plain_header(tuple(header), (*columns, *optional))
     _check_header(header, columns, path)
     rows = []
     where = f"{path}, line {reader.line_num + 1}"
@@ -239,6 +339,9 @@ def read_csv_rows(
         if is_filled:
             row = dict(zip(header, cells, strict=True))
             row["where"] = where
+            for name in numbers:
+                if separator != ",":
+                    row[name] = row[name].replace(",", ".")
             rows.append(row)
         where = f"{path}, line {reader.line_num + 1}"
     return rows
@@ -251,28 +354,37 @@ def _separator_of_header(text: str) -> str:
     return max(SEPARATORS, key=unquoted.count)
 
 
-def _plain_header(header: list[str], columns: tuple[str, ...]) -> list[str]:
+@lru_cache(maxsize=2**10)
+def plain_header(header: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of columns without blanks, wanted ones in their own case."""
-    wanted = {name.casefold(): name for name in columns}
-    plain = []
-    for name in map(printable_line, header):
-        if name not in columns:
-            name = wanted.get(name.casefold(), name)
-        plain.append(name)
-    return plain
+    names = list(map(printable_line, header))
+    wanted = {name.casefold(): name for name in columns if name not in names}
+    return tuple(wanted.get(name.casefold(), name) for name in names)
 
 
-def _check_header(header: list[str], columns: tuple[str, ...], path: Path) -> None:
+def _check_header(
+    header: tuple[str, ...], columns: tuple[str, ...], path: Path
+) -> None:
     """Refuse the header of a CSV file that lacks a column or names one twice."""
     missing = [name for name in columns if name not in header]
     if missing:
-        present = ", ".join(filter(None, header)) or "none"
         raise UserError(
-            f"{path} lacks the column {', '.join(missing)}; it has {present}."
+            f"{path} lacks the column {', '.join(missing)}; it has "
+            f"{_names_in_words(header)}."
         )
-    for name in header:
-        if name and header.count(name) > 1:
-            raise UserError(f"{path} has two columns {name!r}: leave one out.")
+    _refuse_name_twice(header, path)
+
+
+def _refuse_name_twice(names: Sequence[str], where: Path | str) -> None:
+    """Refuse a table or record in which two columns have one name."""
+    for name, number in Counter(names).items():
+        if name and number > 1:
+            raise UserError(f"{where} has two columns {name!r}: leave one out.")
+
+
+def _names_in_words(names: Iterable[str]) -> str:
+    """Return the names of columns for a sentence."""
+    return printable_line(", ".join(filter(None, names)))[:LONGEST_LIST] or "none"
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
@@ -326,32 +438,46 @@ def parse_python_literal(cell: str) -> Any:  # a literal has any type
 
 def read_parquet_table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
     """Read a Parquet file, or the bytes of one, if it fits into memory."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if isinstance(data, Path):
         data = read_bytes(data)
+    with _reraise_as_broken_table(where):
+        return _read_arrow_table(data, where).to_pandas()
+
+
+@contextlib.contextmanager
+def _reraise_as_broken_table(where: Path | str) -> Iterator[None]:
+    """Make one sentence of what Arrow says of a table that cannot be read."""
+    import pyarrow as pa
+
     broken = (OSError, ValueError, MemoryError, pa.ArrowException)
-    with reraise_as_user_error(
-        f"{where} cannot be read as a table", "write or fetch it anew", *broken
-    ):
-        file = pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
-        # What is damaged is refused here; reading a chunk's metadata, below, would end
-        # the process.
-        for group in range(file.num_row_groups):
-            next(file.iter_batches(1, row_groups=[group], use_threads=False), None)
-        chunks = _column_chunks(file.metadata)
-        for chunk in chunks:
-            if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY":
-                raise UserError(
-                    f"{where} holds bytes, and should hold texts and numbers."
-                )
-        if _size_in_memory(data, chunks) > LARGEST_TABLE_IN_MEMORY:
-            raise UserError(
-                f"{where} takes more than {LARGEST_TABLE_IN_MEMORY >> 30} GB of memory."
-            )
-        table = pq.read_table(io.BytesIO(data), page_checksum_verification=True)
-        return table.replace_schema_metadata().to_pandas()
+    what = f"{where} cannot be read as a table"
+    with reraise_as_user_error(what, "write or fetch it anew", *broken):
+        yield
+
+
+def _read_arrow_table(data: bytes, where: Path | str) -> "pa.Table":
+    """Read the bytes of a Parquet file as Arrow's table, if it fits into memory."""
+    import pyarrow.parquet as pq
+
+    kind = other_kind(data)
+    if kind and not data.startswith(PARQUET_MARK):
+        raise UserError(f"{where} is {kind}, not a Parquet file: fetch it anew.")
+    file = pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
+    # What is damaged is refused here; reading a chunk's metadata, below, would end the
+    # process.
+    for group in range(file.num_row_groups):
+        next(file.iter_batches(1, row_groups=[group], use_threads=False), None)
+    for place in range(len(file.schema)):
+        column = file.schema.column(place)
+        is_fixed = column.physical_type == "FIXED_LEN_BYTE_ARRAY"
+        if is_fixed and column.logical_type.type == "NONE":
+            raise UserError(f"{where} holds bytes, and should hold texts and numbers.")
+    if _size_in_memory(data, _column_chunks(file.metadata)) > LARGEST_TABLE_IN_MEMORY:
+        raise UserError(
+            f"{where} takes more than {LARGEST_TABLE_IN_MEMORY >> 30} GB of memory."
+        )
+    table = pq.read_table(io.BytesIO(data), page_checksum_verification=True)
+    return table.replace_schema_metadata()
 
 
 def _column_chunks(about: "pq.FileMetaData") -> "list[pq.ColumnChunkMetaData]":
@@ -371,7 +497,10 @@ def _size_in_memory(data: bytes, chunks: "list[pq.ColumnChunkMetaData]") -> int:
     """
     import pyarrow.parquet as pq
 
-    size = 8 * sum(chunk.num_values for chunk in chunks)
+    size = 0
+    for chunk in chunks:
+        is_fixed = chunk.physical_type == "FIXED_LEN_BYTE_ARRAY"
+        size += chunk.num_values * (LONGEST_DECIMAL if is_fixed else 8)
     if size > LARGEST_TABLE_IN_MEMORY:
         return size
     text_columns = set()
@@ -453,4 +582,7 @@ def check_keys(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
     """Refuse a record that lacks a key."""
     missing = [key for key in keys if key not in row]
     if missing:
-        raise UserError(f"{where} lacks {', '.join(missing)}.")
+        present = [key for key in row if key != "where"]
+        raise UserError(
+            f"{where} lacks {', '.join(missing)}; it has {_names_in_words(present)}."
+        )

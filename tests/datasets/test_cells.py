@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import gzip
 import io
 import json
 import tempfile
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,6 +78,9 @@ def test_values_of_every_type_are_texts(value, text):
         ("8\u202f849\u00a0m", "8849 m"),
         ("3\u00a0May\u00a01999", "3 May 1999"),
         ("Lima\x00\x1b", "Lima"),
+        ("\x1b[31mRed?\x1b[0m", "Red?"),
+        ("\x9b1mRed\x1b(B \x1b]8;;https://a.org\x1b\\blue\x1b]8;;\x07", "Red blue"),
+        ("\x1b Peru [31m]", "Peru [31m]"),
         ("one\r\ntwo", "one two"),
     ],
 )
@@ -199,6 +205,11 @@ WAYS = {
     "bytes": lambda table: table.assign(object=table["object"].map(str.encode)),
     "double_index": lambda table: table.set_axis([0] * len(table)),
     "subject_as_index": lambda table: table.set_index("subject"),
+    "subject_twice": lambda table: table.set_index("subject", drop=False),
+    "distractors_as_index": lambda table: table.assign(
+        distractors=table["distractors"].map(tuple)
+    ).set_index("distractors"),
+    "names_in_capitals": lambda table: table.rename(columns=str.upper),
     "double_names": lambda table: table.set_axis(
         pd.MultiIndex.from_tuples([("r", n) for n in range(len(table))])
     ),
@@ -237,6 +248,7 @@ def test_the_same_table_gives_the_same_facts(table, way):
         (pd.Series(["1969-07-20", "1989-11-09"], dtype="datetime64[s]").dt.date, None),
         (pd.Series(pd.PeriodIndex(["1969-07-20", "1989-11-09"], freq="D")), None),
         (pd.Series([1, 2], dtype="category"), ["1", "2"]),
+        (pd.Series([1.1, 2.25], dtype="float[pyarrow]"), ["1.1", "2.25"]),
         (pd.Series([decimal.Decimal("1.50"), decimal.Decimal(2)]), ["1.5", "2"]),
         (pd.Series([True, False]), ["True", "False"]),
         (pd.Series(pd.to_timedelta([1, 2], unit="D")), ["1 day", "2 days"]),
@@ -272,6 +284,9 @@ def _quiz_csv(separator=",", cell=" | ".join, header="question,options,answer"):
         (_quiz_csv(), "utf-8"),
         (_quiz_csv(";"), "utf-8-sig"),
         (_quiz_csv("\t"), "utf-16"),
+        (_quiz_csv("\t"), "utf-16-le"),
+        (_quiz_csv(), "utf-16-be"),
+        (_quiz_csv(), "utf-32"),
         ("sep=;\r\n" + _quiz_csv(";"), "utf-8"),
         (_quiz_csv(cell=str), "utf-8"),
         (_quiz_csv(cell=json.dumps), "utf-8"),
@@ -287,6 +302,50 @@ def test_the_same_quiz_gives_the_same_items(text, encoding, tmp_path):
     items = multiple_choice.load_benchmark(path).items
     rows = items[["question", "options", "answer"]].to_numpy().tolist()
     assert rows == [[QUIZ[0][0], QUIZ[0][1], 0], [QUIZ[1][0], QUIZ[1][1], 1]]
+
+
+def _parquet(answers, **further):
+    stream = io.BytesIO()
+    table = pa.table({"question": ["who"] * len(answers), "answer": answers, **further})
+    pq.write_table(table.slice(0, 1), stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "answers"),
+    [
+        (_parquet(pa.array([3.14], pa.float32())), ["3.14"]),
+        (_parquet(pa.array([np.float16(3.14)], pa.float16())), ["3.14"]),
+        (_parquet(pa.array([[1.1, 2.5]], pa.list_(pa.float32()))), ["1.1", "2.5"]),
+        (_parquet(pa.array([decimal.Decimal("3.10")])), ["3.1"]),
+        (_parquet(["x"], price=[decimal.Decimal("3.10")]), ["x"]),
+        (_parquet(pa.array([2**53 + 1, None])), [str(2**53 + 1)]),
+        (_parquet([{"value": "x", "aliases": ["y"]}]), ["x", "y"]),
+    ],
+)
+def test_cells_of_parquet_are_what_was_written(data, answers, tmp_path):
+    (tmp_path / "q.parquet").write_bytes(data)
+    assert seen_questions.read_questions(tmp_path)["answers"].tolist() == [answers]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("q.ndjson", b"{}", r"ends in \.ndjson: give a file that ends in one of \.csv"),
+        ("q.txt", b"question\tanswer\n", r"ends in \.txt"),
+        ("q.jsonl.gz", gzip.compress(b"{}"), r"ends in \.gz"),
+        ("q", b"question,answer\n", "ends in nothing"),
+        ("q.csv", b"PK\x03\x04\x14\x00\xff", r"is a zip archive \(as those of Excel"),
+        ("q.csv", gzip.compress(b"question,answer"), "is packed by gzip"),
+        ("q.jsonl", b"\n<!DOCTYPE html><html>", "is a web page, not a text"),
+        ("q.csv", _parquet(["x"]), "is a Parquet file, not a text"),
+        ("q.parquet", b"%PDF-1.7", "is a PDF, not a Parquet file"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(name, data, sentence, tmp_path):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UserError, match=sentence):
+        seen_questions.read_questions(tmp_path / name)
 
 
 def test_accents_of_windows_are_read_and_said(tmp_path, capsys):
@@ -391,6 +450,12 @@ def test_questions_and_their_answers_go_the_same_way(tmp_path):
             "level",
         ),
         ([{"subject": "a", "object": "b"}], "is no table"),
+        (
+            pd.DataFrame(
+                {"subject": ["a"], "object": ["b"]}, pd.Index(["c"])
+            ).rename_axis("subject"),
+            "two columns 'subject'",
+        ),
         (pd.DataFrame({"subject": ["a"], "object": ["\u200b "]}), "Row 0 has an empty"),
         (pd.DataFrame({"subject": [{"a": 1}], "object": ["b"]}), "Row 0: a cell holds"),
     ],

@@ -93,6 +93,12 @@ def test_your_own_files_are_read(tmp_path):
     assert datasets.load(tmp_path / "P9.jsonl")["fact"].tolist() == ["P9-0000"]
 
 
+@pytest.mark.parametrize("wrong", ["c|d", "['c', 'd']", ["c", "d"]])
+def test_wrong_objects_may_be_a_text(tmp_path, wrong):
+    path = write(tmp_path / "P9.json", HEADER, {**ROW, "taxonomy": wrong})
+    assert datasets.load(path)["distractors"].tolist() == [["c", "d"]]
+
+
 def test_a_changed_file_is_read_again(tmp_path):
     path = write(tmp_path / "P9.json", HEADER, ROW)
     assert len(datasets.load(path)) == 1
@@ -103,7 +109,7 @@ def test_a_changed_file_is_read_again(tmp_path):
 def test_other_unusable_files_are_named(tmp_path):
     with pytest.raises(UserError, match=r"no \.json file"):
         datasets.load(tmp_path)
-    (tmp_path / "P9.json").write_bytes(b"\xff\xfe")
+    (tmp_path / "P9.json").write_bytes(b"\xff\xfa")
     with pytest.raises(UserError, match="UTF-8"):
         datasets.load(tmp_path)
     write(tmp_path / "P9.json", HEADER, ROW)

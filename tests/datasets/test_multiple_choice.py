@@ -545,6 +545,86 @@ def test_names_and_numbers_that_cannot_be_asked_are_refused(name, settings, sent
         read_text(Path("none.csv"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        (
+            "mmlu.jsonl",
+            '{"question": "Up?", "choices": ["a", "b"], "answer": 1}',
+            "line 1 lacks options; it has question, choices, answer",
+        ),
+        (
+            "arc.jsonl",
+            '\n{"question": {"stem": "Up?", "choices": []}, "answerKey": "A"}',
+            "line 2 lacks options, answer; it has question, answerKey",
+        ),
+        (
+            "boolq.json",
+            '[{"question": "Up?", "passage": "p", "answer": true}]',
+            "record 1 lacks options; it has question, passage",
+        ),
+        (
+            "two.jsonl",
+            '{"question": "Up?", "Options": ["a"], "OPTIONS": ["b"], "answer": 0}',
+            "line 1 has two columns 'options'",
+        ),
+    ],
+)
+def test_questions_in_another_form_are_told_what_they_lack(
+    tmp_path, name, text, sentence
+):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=sentence):
+        load_benchmark(tmp_path / name)
+
+
+OWN_LINE = '{"question": "Up?", "options": ["yes", "no"], "answer": "no"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("own.jsonl", ("\ufeff" + OWN_LINE).encode()),
+        ("own.jsonl", OWN_LINE.encode("utf-16")),
+        ("own.jsonl", OWN_LINE.replace("question", "question\u200b").encode()),
+        ("own.jsonl", OWN_LINE.replace("options", "Options").encode()),
+        ("own.json", f"[{OWN_LINE}]".encode()),
+        ("own.csv", b"QUESTION,Options,Answer,Item\nUp?,yes|no,no,row-0000\n"),
+    ],
+)
+def test_own_questions_are_known_however_their_columns_are_spelt(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    assert load_benchmark(tmp_path / name).items.iloc[0].to_dict() == {
+        "item": "row-0000",
+        "relation": "",
+        "question": "Up?",
+        "options": ["yes", "no"],
+        "answer": 1,
+    }
+
+
+def test_paraphrases_are_not_lost_by_their_case(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("question,options,answer,Paraphrases\nUp?,yes|no,no,Above?\n")
+    assert load_benchmark(path).items["paraphrases"].tolist() == [["Above?"]]
+
+
+def test_both_forms_of_truthfulqa_give_the_same_items(tmp_path):
+    targets = [{"no": 1, "yes": 0}, {"choices": ["no", "yes"], "labels": [1, 0]}]
+    path = tmp_path / "mc_task.json"
+    rows = []
+    for form in targets:
+        path.write_text(json.dumps([{"question": "Up?", "mc1_targets": form}]))
+        items = load_benchmark(path).items
+        rows.append(items[["question", "options", "answer"]].to_numpy().tolist())
+    assert rows[0] == rows[1] == [["Up?", ["no", "yes"], 0]]
+
+
+def test_one_item_may_be_given_as_a_text():
+    alone = load_benchmark("atlas", only="P36-0012").items["item"].tolist()
+    assert alone == ["P36-0012"]
+
+
 def test_own_questions_from_other_tables(tmp_path):
     rows = [{"question": "Up?", "options": ["yes", "no"], "answer": "no"}]
     rows.append({"question": "How many?", "options": [1.0, 2.5], "answer": 0})

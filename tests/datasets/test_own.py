@@ -83,6 +83,9 @@ def test_counts_of_exposure_come_back_with_what_is_unknown(tmp_path):
     assert "exposure" not in datasets.load(
         datasets.write_dataset(BOOKS, QUESTIONS, tmp_path / "books")
     )
+    by_count = BOOKS.assign(exposure=[3, 1, 2, 0]).set_index("exposure")
+    kept = datasets.load(datasets.write_dataset(by_count, QUESTIONS, tmp_path / "kept"))
+    assert kept["exposure"].tolist() == [3, 1, 0, 2]
     none = datasets.write_dataset(
         BOOKS.assign(exposure=None), QUESTIONS, tmp_path / "none"
     )
@@ -152,6 +155,7 @@ def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
         ),
         (BOOKS, ["Who wrote [X]?"], "names each relation's"),
         (BOOKS, "Who wrote [X]?", "names each relation's"),
+        (BOOKS.drop(columns="relation"), {}, "There are no questions"),
     ],
 )
 def test_what_cannot_be_a_data_set_is_refused(tmp_path, facts, questions, message):

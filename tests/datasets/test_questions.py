@@ -33,6 +33,11 @@ TRIVIA = {
         }
     ]
 }
+TEXT_TRIVIA = {
+    "Data": [{"Question": "Who?", "Answer": {"Value": "Ann", "Aliases": "A. Ann"}}]
+}
+HUB_TRIVIA = {"question": "Who?", "answer": {"value": "Ann", "aliases": ["A. Ann"]}}
+TEXT_FLASHRAG = FLASHRAG | {"golden_answers": "Ann | A. Ann"}
 TSV = (
     "id\tsubj\tobj\to_aliases\tquestion\tpossible_answers\n"
     '1\tIt\tAnn\t"[""A. Ann""]"\tWho is the author of It?\t"[""Ann"", ""A. Ann""]"\n'
@@ -62,6 +67,18 @@ def write(folder, name, *rows):
         ("nq.jsonl", NQ, ["Ann", "Bea"], 2),
         ("nq.jsonl", FLASHRAG, ["Ann", "A. Ann"], 2),
         ("triviaqa.jsonl", FLASHRAG, ["Ann", "A. Ann"], 1),
+        ("nq.jsonl", NQ | {"answer": "Ann | Bea"}, ["Ann", "Bea"], 2),
+        (
+            "web.jsonl",
+            {"question": "who", "answers": ["Ann", "Bea"]},
+            ["Ann", "Bea"],
+            2,
+        ),
+        ("trivia.jsonl", HUB_TRIVIA, ["Ann", "A. Ann"], 1),
+        ("trivia.json", TEXT_TRIVIA, ["Ann", "A. Ann"], 1),
+        ("flashrag.jsonl", TEXT_FLASHRAG, ["Ann", "A. Ann"], 2),
+        ("own.csv", "Question,ANSWER\nwho,Ann\n", ["Ann"], 1),
+        ("own.jsonl", {"question\u200b": "who", "answer": "Ann"}, ["Ann"], 1),
         ("popqa.jsonl", POPQA, ["Ann", "A. Ann", "Bea"], 2),
         ("trivia.json", TRIVIA, ["Ann", "A. Ann"], 1),
         ("popqa.tsv", TSV, ["Ann", "A. Ann"], 1),
@@ -179,6 +196,8 @@ def test_a_judge_takes_the_place_of_the_rule(tmp_path):
     )
     both = [*asked["question"], *rest["question"]]
     assert len(asked) == 5
+    alone, _ = seen_questions.draw_seen_questions(path, n=5)
+    assert alone["question"].isin([row["question"] for row in rows]).all()
     assert sorted(both) == sorted(f"who wrote {i}" for i in range(10) if i != 3)
 
 

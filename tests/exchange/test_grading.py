@@ -204,6 +204,27 @@ def test_a_bundled_model_is_the_run_of_its_size(tmp_path):
     assert grading.read_scores(path)["run"].tolist() == ["xs-0", "xs-seed-1"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Model, FACT ,score\natlas-xs\u200b, a\u00a0,-2.5\n",
+        "model;fact;score\natlas-xs;a;-2,5\n",
+        'model\tfact\tscore\natlas-xs\ta\t"-2,5"\n',
+    ],
+)
+def test_the_same_scores_from_other_programs(tmp_path, text):
+    path = tmp_path / "scores.csv"
+    path.write_text(text, encoding="utf-8")
+    assert grading.read_scores(path).to_numpy().tolist() == [["xs-0", "a", -2.5]]
+
+
+def test_a_comma_that_parts_cells_is_no_decimal_point(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text('model,fact,score\natlas-xs,a,"2,500"\n')
+    with pytest.raises(UserError, match="no finite number"):
+        grading.read_scores(path)
+
+
 @pytest.mark.slow
 def test_random_scores_are_at_one_half_in_as_many_intervals_as_promised():
     """2,000 random scores of runs that come with the package."""

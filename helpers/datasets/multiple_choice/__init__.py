@@ -47,6 +47,8 @@ def load_benchmark(  # noqa: PLR0917 - chapters give all by position
     >>> bench.items["options"].str.len().tolist(), bench.kinds
     ([5, 5, 5], ('frames', 'order', 'demonstrations', 'options'))
     """
+    if isinstance(only, str):
+        only = [only]
     kind = dataset_kind(name)
     if kind == "facts":
         return from_facts.benchmark_from_facts(

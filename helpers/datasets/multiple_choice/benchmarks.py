@@ -127,6 +127,8 @@ def _mc1(_: Path, rows: Rows) -> Items:
     for number, row in enumerate(rows):
         name = f"truthfulqa-{number:04d}"
         targets = row["mc1_targets"]
+        if targets.keys() == {"choices", "labels"}:  # the hub's form
+            targets = dict(zip(targets["choices"], targets["labels"], strict=True))
         marks = list(targets.values())
         options = [option.strip() for option in targets]
         answer = marks.index(1) if marks.count(1) == 1 else -1

@@ -23,6 +23,8 @@ from helpers.io.user_cache import checksum_of_files
 
 ITEM_COLUMNS = ("item", "relation", "question", "options", "answer")
 CSV_COLUMNS = ("question", "options", "answer")
+OPTIONAL_COLUMNS = ("item", "relation", "paraphrases")
+FACT_KEYS = {"relations", "subject", "object", "taxonomy"}  # of files of facts
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
 N_SHOTS = 6  # demonstrations before your own questions
 
@@ -99,21 +101,23 @@ def _check_item(row: Mapping[str, Any], place: str) -> None:
 
 
 def holds_own_questions(path: Path) -> bool:
-    """Tell whether a file is a table, or JSON lines whose first has options."""
-    if path.suffix.casefold() in TABLE_ENDINGS:
+    """Tell whether a file is a table, or JSON lines of other things than facts."""
+    ending = path.suffix.casefold()
+    if ending in TABLE_ENDINGS:
         return True
-    if path.suffix.casefold() != ".jsonl" or not path.is_file():
+    if ending not in (".json", ".jsonl"):
         return False
-    try:
-        first = files.parse_json(next(files.read_lines(path), ""), path)
-    except UserError:
-        return False
-    return isinstance(first, dict) and "options" in first
+    first = files.first_json_object(path)
+    if first:
+        return FACT_KEYS.isdisjoint(first)
+    # A list of records in one file; facts are never written so.
+    is_file = path.is_file()
+    return is_file and next(files.read_lines(path), "").lstrip().startswith("[")
 
 
 def read_own_questions(path: Path) -> Benchmark:
     """Read your own questions; demonstrations are the other questions of the file."""
-    records = files.read_records(path, CSV_COLUMNS)
+    records = files.read_records(path, CSV_COLUMNS, OPTIONAL_COLUMNS)
     rows = []
     for number, record in enumerate(records):
         rows.append(_item_of_row(number, record))
