@@ -154,7 +154,7 @@ def read_text(path: Path, *others: str) -> str:
             f"{path} is {kind}, not a text: save what it holds as UTF-8 text (Excel: "
             "CSV UTF-8), or fetch it anew."
         )
-    encodings = [json.detect_encoding(data)]
+    encodings: list[str] = [json.detect_encoding(data)]
     if encodings == ["utf-8"]:
         encodings += others
     for encoding in encodings:
@@ -324,8 +324,8 @@ def read_csv_rows(
     stream = io.StringIO(text, newline="")
     separator = separator or _separator_of_header(text)
     reader = csv.reader(stream, delimiter=separator)
-    header = next(filter(None, reader), [])
-    header = plain_header(tuple(header), (*columns, *optional))
+    first_row = next(filter(None, reader), [])
+    header = plain_header(tuple(first_row), (*columns, *optional))
     _check_header(header, columns, path)
     rows = []
     where = f"{path}, line {reader.line_num + 1}"
