@@ -24,7 +24,7 @@ from helpers.studies import STUDIES
 
 HERE = Path(__file__).parent
 MATCHING_MODULES = ("matching.py", "answer_text.py", "thoughts.py")
-MATCHING_LISTS = ("answer_marks.csv", "abbreviations.txt", "lead_ins.txt")
+MATCHING_LISTS = ("answer_marks.csv", "abbreviations.txt", "lead_ins.txt", "notes.txt")
 COPIED_FILES = (
     "knowledge_measures.py",
     "lm_eval_tasks.py",

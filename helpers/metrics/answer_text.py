@@ -3,7 +3,7 @@ r"""What is the answer in a text that a model wrote? The one place that decides 
 In this order, as ``book/judging.md`` says with examples:
 
 1. thoughts are left out (:mod:`helpers.metrics.thoughts`);
-2. then characters that nobody sees, and empty lines before the answer;
+2. then characters that nobody sees, and lines before the answer that say nothing;
 3. the answer is all that is left, its first line, or its first sentence. A sentence
    ends with its mark and what closes behind it: quotation marks, brackets, markup,
    notes. Behind an abbreviation or an initial it may end or not: both are read;
@@ -35,14 +35,23 @@ _UNSEEN = re.compile(
     "\u17b5\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 _UNSEEN_BLANK = re.compile("[\u2800\u3164\uffa0]")
+# Apostrophes, and what keyboards and transliterations write for one.
+_APOSTROPHES = str.maketrans(
+    dict.fromkeys(
+        "`\u00b4\u02b9\u02bb\u02bc\u02bd\u02be\u02bf\u055a\u05f3"
+        "\u2018\u2019\u201b\u2032\u2035\ua78b\ua78c\uff07\uff40",
+        "'",
+    )
+)
+_MARKS = ".!?…‽‼⁇⁈⁉\u037e"
 _CLOSING = (
-    r"(?:[\"'”’»«“‘)\]}>›‹」』）】〉》〗〟*_~`$¹²³⁰⁴-⁹†‡]"
+    r"(?:[\"'”’»«“‘)\]}>›‹」』）】〉》〗〟*_~`$¹²³⁰⁴-⁹⁽⁾†‡]"
     r"|\[\^?\w{1,3}\]|</\w{1,10}>|\\[)\]]|[\u2190-\u2bff\U0001f000-\U0001faff])"
 )
 _END = re.compile(
-    rf"(?<![.!?…‽])([.!?…‽]++){_CLOSING}*+(?=\s|$)"
-    rf"|(?<![.!?…‽])([.!?…‽]++){_CLOSING}++(?=[^\W\d_a-z])"
-    r"|([。！？｡．।॥؟۔։።។]++)"
+    rf"(?<![{_MARKS}])([{_MARKS}]++){_CLOSING}*+(?=\s|$)"
+    rf"|(?<![{_MARKS}])([{_MARKS}]++){_CLOSING}++(?=[^\W\d_a-z])"
+    r"|([。！？｡．।॥؟۔؞։።፧។៕།༎׃᠃᠉]++)"
 )
 _TITLE = re.compile(r"\b(?:St|Dr|Mr|Mrs|Ms)$")
 _INITIALS = re.compile(r"(?:^|\W)(?:\w|\d\d|\w\.[\w.]{0,12}\w)$")
@@ -50,22 +59,45 @@ _LAST_WORD = re.compile(r"[^\W\d_]+$")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w+-]{0,20}\s*")
 _BEFORE_LINE = re.compile(
     r"(?:\s*+(?:\#{1,6}(?=\s)|>|[*_]{1,3}(?=\d{1,3}[.)]\s)|[-*+•‣◦▪▸►➤→⇒·–—](?=\s)|\(?\d{1,3}[.)](?=\s)"
-    r"|\(?[a-zA-Z][.)](?=\s)|[①-⑳]))++\s*"
+    r"|\(?[a-zA-Z][.)](?=\s)|[①-⑳]|\[\^?\d{1,3}\]:?(?=\s)|={1,6}(?=\s)"
+    r"|h[1-6]\.(?=\s)))++\s*"
 )
-_LINE_TAG = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|h[1-6])\b[^<>\n]{0,200}>", re.I)
-_NOTE = re.compile(
-    r"\[\^?(?:\d{1,3}|[a-z*†‡]|citation needed|note \d{1,3})\]|【[^【】\n]{1,60}】"
-    r"|<sup>[^<>\n]{1,20}</sup>",
+# What begins a new line in HTML and LaTeX, and one that is spelt out.
+_LINE_TAG = re.compile(
+    r"</?(?:br|p|div|li|ul|ol|tr|h[1-6])\b[^<>\n]{0,200}>"
+    r"|\\(?:begin|end)\{[a-z]{1,30}\*?\}|\\(?:item|par|newline|centering)(?![a-z])"
+    r"|\\\\(?=\s|$)|(?-i:(?:\\r)?\\n(?![a-z]))",
     re.I,
 )
-_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>|<!--[^<>]{0,200}-->", re.I)
-_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\n]{0,500}\)")
+_WIKI_HEADING = re.compile(r"^[ \t]*(={1,6})([^=\n]{1,300})\1[ \t]*$", re.M)
+_ONLY_CELL = re.compile(r"^[ \t]*\|([^|\n]{1,300})\|[ \t]*$", re.M)
+_TAG = re.compile(
+    r"</?[a-z][^<>\n]{0,200}>|<!--[^<>]{0,200}-->|<!\[CDATA\[|\]\]>"
+    r"|\[/?(?:b|i|u|s|code|quote|url|color|size|font|center|spoiler)"
+    r"(?:=[^\[\]\n]{1,100})?\]"
+    r"|\{(?:color|code|quote|noformat|panel)(?::[^{}\n]{1,40})?\}",
+    re.I,
+)
+_LINK = re.compile(
+    r"!?\[([^\[\]\n]{1,300})\]\([^()\n]{0,500}\)"
+    r"|<https?://[^<>|\s]{1,300}\|([^<>|\n]{1,300})>"
+    r"|\[\[[^\[\]|\n]{1,300}\|([^\[\]|\n]{1,300})\]\]"
+)
+# Behind a digit or a unit it is a power.
+_SUPERSCRIPT = r"(?:<sup>([^<>\n]{1,20})</sup>|\\textsuperscript\{([^{}\n]{1,20})\})"
+_POWER = re.compile(_SUPERSCRIPT, re.I)
 _FRACTION = re.compile(r"\\[dt]?frac\{(\d{1,6})\}\{(\d{1,6})\}")
-_COMMAND = re.compile(r"\\[a-zA-Z]{1,30}\s?\{([^{}]{0,1000})\}")
+_COMMAND = re.compile(
+    r"\\[a-zA-Z]{1,30}\s?\{([^{}]{0,1000})\}|\{\\[a-zA-Z]{1,30}\s([^{}]{0,1000})\}"
+)
 _MATHS = re.compile(r"\$\$?([^$\n]{1,1000})\$\$?")
 _MATHS_MARK = re.compile(r"\\[()\[\],;:!]|\\(?=[$%&#_{}])|\{(?=,\})|(?<=\{,)\}")
 _EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}|[*_]{1,3}(?!\w)|`+|~~")
-_NOTE_AT_END = re.compile(r"(?<=[^\W\d_]{4})[¹²³⁰⁴-⁹†‡]{1,4}\s*$")
+_NOTE_AT_END = re.compile(r"(?<=[^\W\d_]{4})[¹²³⁰⁴-⁹⁽⁾†‡]{1,4}\s*$")
+_SPACED_THOUSANDS = re.compile(
+    r"(?<![\w.,])(?:[1-9]\d{0,2}(?: \d{3}){2,}|(?<!\w )[1-9]\d{0,2} \d{3})(?! ?\d)"
+)
+LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def lines_of_list(name: str) -> tuple[str, ...]:
@@ -89,10 +121,28 @@ def _words_before_pattern() -> re.Pattern[str]:
     )
 
 
+def _note_pattern() -> re.Pattern[str]:
+    """Return what matches notes, sources and footnotes behind a text."""
+    words = "|".join(lines_of_list("notes.txt"))
+    return re.compile(
+        # A number in brackets that stands first is no note.
+        r"(?:(?<=\S)|(?<=\S\s))(?:"
+        rf"\^?\[\^?(?:{words})\](?:\([^()\n]{{0,300}}\))?"
+        rf"|【[^【】\n]{{1,60}}】|(?<=[{_MARKS}])[(（]\d{{1,3}}[)）]"
+        r"|<ref\b[^<>]{0,200}(?:/>|>[^<>\n]{0,300}</ref>)|\{\{[^{}\n]{1,60}needed\}\}"
+        r"|\\(?:footnote|cite)[a-z]{0,10}(?:\[[^\[\]\n]{0,60}\])?\{[^{}\n]{0,300}\}"
+        r"|:contentReference\[[^\[\]\n]{1,40}\]\{[^{}\n]{1,20}\}"
+        r"|\ue200[^\ue201\n]{1,200}\ue201"
+        rf"|(?<!\d)(?<!\W\w)(?<!\W\w\w){_SUPERSCRIPT})",
+        re.IGNORECASE,
+    )
+
+
 _ABBREVIATIONS = frozenset(
     " ".join(lines_of_list("abbreviations.txt")).casefold().split()
 )
 _WORDS_BEFORE = _words_before_pattern()
+_NOTE = _note_pattern()
 
 
 class SentenceEnd(NamedTuple):
@@ -128,6 +178,24 @@ def without_unseen_characters(text: str, kept: str = "") -> str:
     return "".join(signs)
 
 
+def with_plain_apostrophes(text: str) -> str:
+    """Write each apostrophe, and what stands for one, as "'".
+
+    >>> with_plain_apostrophes("Hawaiʻi, Qurʼan, Côte d´Ivoire, O′Hare")
+    "Hawai'i, Qur'an, Côte d'Ivoire, O'Hare"
+    """
+    return text.translate(_APOSTROPHES)
+
+
+def join_spaced_thousands(text: str) -> str:
+    """Write "1 000 000" as "1000000", and "12 500" where no word stands before it.
+
+    >>> join_spaced_thousands("12 500 and 1 000 000, not Boeing 747 400")
+    '12500 and 1000000, not Boeing 747 400'
+    """
+    return _SPACED_THOUSANDS.sub(_without_blanks, text)
+
+
 def answer_readings(text: str, gold: str = "") -> Iterator[str]:
     """Yield the readings of an answer, the whole first; some may come twice.
 
@@ -156,9 +224,13 @@ def answer_readings(text: str, gold: str = "") -> Iterator[str]:
 
 
 def answer_versions(text: str) -> list[str]:
-    """Return an answer as it was written and, if that differs, without markup."""
+    """Return an answer as it was written and, if they differ, plainer ones.
+
+    They are without markup, and without blanks within numbers.
+    """
     answer = answer_text(text)
-    return list(dict.fromkeys((answer, plain_text(answer))))
+    plain = plain_text(answer)
+    return list(dict.fromkeys((answer, plain, join_spaced_thousands(plain))))
 
 
 def first_sentence(text: str, gold: str = "") -> str:
@@ -212,15 +284,42 @@ def sentence_ends(line: str) -> list[SentenceEnd]:
 
 
 def first_line(text: str) -> str:
-    """Return the first line that says something; "Answer:" and fences say nothing."""
+    """Return the first line that says something, else the first that is not empty."""
     lines = [line for line in text.splitlines() if line.strip()]
     for line in lines:
-        if _FENCE.fullmatch(line):
-            continue
-        words = without_words_before(line)
-        if any(character.isalnum() for character in words):
+        if place_of_words(line) is not None:
             return line
     return lines[0] if lines else ""
+
+
+def place_of_first_words(text: str) -> int | None:
+    r"""Return where the first line that says something begins to; None if none does.
+
+    >>> place_of_first_words("```\nAnswer:\n- Bern\n"), place_of_first_words("**\n")
+    (14, None)
+    """
+    place = 0
+    for line in text.splitlines(keepends=True):
+        place_in_line = place_of_words(line)
+        if place_in_line is not None:
+            return place + place_in_line
+        place += len(line)
+    return None
+
+
+def place_of_words(line: str) -> int | None:
+    """Return where the words of a line begin; None where it says nothing.
+
+    Fences, markup, "Answer:" and what nobody sees say nothing.
+    """
+    words = without_words_before(line)
+    first = LETTER_OR_DIGIT.search(words)
+    if first is None or _FENCE.fullmatch(line):
+        return None
+    plain_words = without_words_before(plain_text(line))
+    if not LETTER_OR_DIGIT.search(plain_words):
+        return None
+    return len(line) - len(words) + first.start()
 
 
 def without_words_before(line: str) -> str:
@@ -245,14 +344,17 @@ def plain_text(text: str) -> str:
     """
     text = _LINE_TAG.sub("\n", text)
     text = _NOTE.sub("", text)
+    text = _POWER.sub(r"^\1\2", text)
+    text = _LINK.sub(r"\1\2\3", text)
     text = html.unescape(_TAG.sub("", text))
-    text = _LINK.sub(r"\1", text)
     text = _FRACTION.sub(r"\1/\2", text)
     for _ in range(3):  # commands may stand inside others
-        text = _COMMAND.sub(r"\1", text)
+        text = _COMMAND.sub(r"\1\2", text)
     text = _MATHS.sub(r"\1", text)
     text = _MATHS_MARK.sub("", text)
     text = _EMPHASIS.sub("", text)
+    text = _WIKI_HEADING.sub(r"\2", text)
+    text = _ONLY_CELL.sub(r"\1", text)
     text = _without_pictures(without_unseen_characters(text))
     before = _BEFORE_LINE.match(text)
     if before:
@@ -262,6 +364,10 @@ def plain_text(text: str) -> str:
 
 def _is_blank(line: str) -> bool:
     return not line.strip()
+
+
+def _without_blanks(match: re.Match) -> str:
+    return match[0].replace(" ", "")
 
 
 def _is_seen(character: str) -> bool:

@@ -2,9 +2,10 @@
 
 Stricter matching stands in :mod:`helpers.metrics.matching`, whose normalisation is the
 first step here. Then: accents and strokes dropped ("São Tomé" is "sao tome", "Łódź" is
-"lodz"); thousands joined and decimals kept apart ("1,000" is "1000", "3.5" is not "35"); numbers in words become
-figures (:mod:`helpers.metrics.spelt_numbers`); dates become ISO ("Dec. 14th, 1972" is
-"1972-12-14"); articles at the beginning are dropped.
+"lodz"); thousands joined and decimals kept apart ("1,000" is "1000", "3.5" is not
+"35"); numbers in words become figures (:mod:`helpers.metrics.spelt_numbers`); dates
+become ISO ("Dec. 14th, 1972" is "1972-12-14"); articles at the beginning are dropped; a
+number that begins an answer loses the zeros that end its decimals ("3.50 m" is "3.5 m").
 """
 
 import html
@@ -18,9 +19,13 @@ from helpers.metrics.answer_text import (
     answer_readings,
     answer_versions,
     ends_within,
-    without_unseen_characters,
+    join_spaced_thousands,
 )
-from helpers.metrics.matching import join_thousands, normalise_text
+from helpers.metrics.matching import (
+    join_thousands,
+    normalise_text,
+    with_plain_characters,
+)
 
 _MONTHS = (
     "january",
@@ -59,6 +64,8 @@ _WORDS_BEFORE_A_QUESTION = re.compile(r"^\W*(?:q|question)\s*[:.]\s*", re.IGNORE
 _ROMAN = re.compile(r"(?<=\w )(?=[IVX]{2})X{0,2}(?:IX|IV|V?I{0,3})(?!\w)")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
 _SAINT = re.compile(r"\bSt\b\.?")
+# In "Python 3.10" the zero counts.
+_LAST_ZEROS = re.compile(r"^([^\w\s]{0,2}\d+)(?: point 0+|( point \d*?[1-9])0+)(?!\S)")
 
 
 def canonical_answer(text: str) -> str:
@@ -71,14 +78,15 @@ def canonical_answer(text: str) -> str:
     >>> canonical_answer("1972-12-14"), canonical_answer("Dec. 14th, 1972")
     ('1972-12-14', '1972-12-14')
     """
-    text = without_unseen_characters(text)
+    text = with_plain_characters(text)
     text = _ISO_DATE.sub(_with_month_name, text)
     text = spelt_numbers.mark_numbers(join_thousands(text))
     text = normalise_text(_without_accents(text))
     text = spelt_numbers.with_figures(text)
     for pattern in _DATES:
         text = pattern.sub(_one_date, text)
-    return _ARTICLES.sub("", text)
+    text = _ARTICLES.sub("", text)
+    return _LAST_ZEROS.sub(r"\1\2", text)
 
 
 @lru_cache(maxsize=2**17)  # the same names are compared many times
@@ -121,7 +129,7 @@ def same_answer(text: str, answers: Iterable[str]) -> bool:
     readings = set(answer_readings(text))
     spellings = canonical_readings(text)
     for answer in answers:
-        wanted = canonical_answer(answer)
+        wanted = canonical_answer(join_spaced_thousands(answer))
         if not wanted:
             continue
         if wanted in spellings:
@@ -138,7 +146,7 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
     versions = answer_versions(text)
     words = "  ".join(map(canonical_answer, versions))
     for answer in answers:
-        wanted = canonical_answer(answer)
+        wanted = canonical_answer(join_spaced_thousands(answer))
         if wanted and f" {wanted} " in f" {words} ":
             return True
     return False

@@ -4,14 +4,14 @@ What the answer is, :mod:`helpers.metrics.answer_text` decides: a model may thin
 it answers, and go on afterwards ("France. Which country is ..."). What passes a rule
 passes every more lenient one.
 
-Rules of normalisation, in order: characters dropped that nobody sees; thousands joined
-("8,849" and "1.000.000" are "8849" and "1000000"), decimals kept apart ("1.5" is not
-"15") and the sign of a number kept ("-40" is not "40"); Unicode NFKC; case folded;
-digits of any script the same; full stops and apostrophes dropped ("U.S." is "us",
-"Côte d'Ivoire" is "côte divoire"); every other punctuation character becomes a space
-("Guinea-Bissau" is "guinea bissau"), but for the sharp of "C#"; surplus space dropped.
-Accents, articles ("the Netherlands" is not "Netherlands") and symbols such as + are
-kept.
+Rules of normalisation, in order: characters dropped that nobody sees; all apostrophes
+the same; Unicode NFKC, with powers kept ("10⁶" is not "106"); thousands joined ("8,849"
+and "1.000.000" are "8849" and "1000000"), decimals kept apart ("1.5" is not "15") and
+the sign of a number kept ("-40" and "–40" are not "40"); case folded; digits of any
+script the same; full stops and apostrophes dropped ("U.S." is "us", "Côte d'Ivoire" is
+"côte divoire"); every other punctuation character becomes a space ("Guinea-Bissau" is
+"guinea bissau"), but for the sharp of "C#"; surplus space dropped. Accents, articles
+("the Netherlands" is not "Netherlands") and symbols such as + are kept.
 
 Source: Wang et al. 2024 ask for an "Exact Match" and judged whole sentences by hand;
 the rules are ours.
@@ -28,20 +28,30 @@ from helpers.metrics.answer_text import (
     answer_versions,
     first_line,
     first_sentence,
+    join_spaced_thousands,
     longest_first_sentence,
+    with_plain_apostrophes,
     without_unseen_characters,
     without_words_before,
 )
 
 # Raised where the same text becomes right or wrong.
-MATCHING_VERSION = "2"
-_DROPPED = frozenset(".'’‘`")
-_GROUPS = re.compile(r"(?<=\d)[,٬\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+MATCHING_VERSION = "3"
+_DROPPED = frozenset(".'")
+# Before NFKC, which writes these blanks as ordinary ones, and powers as figures.
+_BLANK_GROUPS = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_POWER = re.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁹⁻])")
+_FRACTION_BEHIND_FIGURE = re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞])")
+_GROUPS = re.compile(r"(?<=\d)[,٬'_](?=\d{3}(?!\d))")
 _LAKHS = re.compile(r"(?<!\d)(?<!\d,)\d{1,2}(?:,\d\d)+,\d{3}(?!,?\d)")
-_POINT = re.compile(r"(?<=\d)[.](?=\d)")
+_POINT = re.compile(r"(?<=\d)[.']+(?=\d)")
+_POINT_FIRST = re.compile(r"(?<![\w.])\.(?=\d)")
 _DOTS = re.compile(r"(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)")
 _SHARP = re.compile(r"(?<=[A-Za-z])#(?!\w)")
-_MINUS = re.compile(r"(?<!\S)[-\N{MINUS SIGN}](?=\d)")
+# Of other dashes one between two figures is none: "1914 –18".
+_MINUS = re.compile(
+    r"(?<![^\s(\[{\"“«'*_=:$€£¥≈~])(?:[-\N{MINUS SIGN}]|(?<!\d\s)[‐-―])(?=[$€£¥]?\d)"
+)
 
 
 def normalise_text(text: str) -> str:
@@ -54,16 +64,28 @@ def normalise_text(text: str) -> str:
     >>> normalise_text("Peru\u200b")
     'peru'
     """
-    text = join_thousands(without_unseen_characters(text))
+    text = join_thousands(with_plain_characters(text))
     text = _SHARP.sub("\N{MUSIC SHARP SIGN}", text)
+    text = _POINT_FIRST.sub("0 ", text)
     text = _POINT.sub(" ", text)
     text = _MINUS.sub("\N{MINUS SIGN}", text)
-    text = unicodedata.normalize("NFKC", text).casefold()
-    text = unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", text.casefold())
     text = text.replace("i\N{COMBINING DOT ABOVE}", "i")  # of the Turkish capital
     text = "".join(_plain_character(sign) for sign in text if sign not in _DROPPED)
     text = unicodedata.normalize("NFKC", text)
     return " ".join(text.split())
+
+
+def with_plain_characters(text: str) -> str:
+    r"""Write each character in its plain form; powers and fractions stay apart.
+
+    >>> with_plain_characters("３．５ km²\u200b, 10⁶ or 2½ of Hawaiʻi")
+    "3.5 km2, 10^6 or 2 1⁄2 of Hawai'i"
+    """
+    text = with_plain_apostrophes(without_unseen_characters(text))
+    text = _BLANK_GROUPS.sub("", text)
+    text = _FRACTION_BEHIND_FIGURE.sub(" ", _POWER.sub("^", text))
+    return with_plain_apostrophes(unicodedata.normalize("NFKC", text))
 
 
 def join_thousands(text: str) -> str:
@@ -96,7 +118,7 @@ def exact_match(text: str, gold: str) -> bool:
     >>> exact_match("France and Spain", "France")
     False
     """
-    wanted = normalise_text(gold)
+    wanted = normalise_text(join_spaced_thousands(gold))
     if not wanted:
         return False
     if not _may_hold(text, wanted):
@@ -114,7 +136,7 @@ def starts_with(text: str, gold: str) -> bool:
     """
     if exact_match(text, gold):
         return True
-    wanted = normalise_text(gold)
+    wanted = normalise_text(join_spaced_thousands(gold))
     if not wanted:
         return False
     for version in answer_versions(text):
@@ -144,10 +166,10 @@ def contains_words(text: str, words: str) -> bool:
 
     Both are compared after :func:`normalise_text`; no words are in no text.
     """
-    wanted = normalise_text(words)
+    wanted = normalise_text(join_spaced_thousands(words))
     if not wanted:
         return False
-    return f" {wanted} " in f" {normalise_text(text)} "
+    return f" {wanted} " in f" {normalise_text(join_spaced_thousands(text))} "
 
 
 MATCH_RULES: dict[str, Callable[[str, str], bool]] = {

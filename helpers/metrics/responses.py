@@ -33,7 +33,7 @@ from helpers.metrics.canonical import contains_answer, same_answer
 from helpers.metrics.matching import normalise_text
 
 # Raised where the same response becomes one of another kind.
-RESPONSES_VERSION = "3"
+RESPONSES_VERSION = "4"
 RESPONSE_KINDS = ("correct", "wrong", "repetition", "none", "unsure")
 UNINFORMATIVE_KINDS = RESPONSE_KINDS[2:]
 CORRECTNESS_RULES = {"exact": same_answer, "contains": contains_answer}

@@ -2,7 +2,7 @@
 
 "twenty-one" is "21", "nineteen eighty-four" is "1984", "one point five million" and
 "1.5m" are "1500000", "half a million" is "500000", "third" is "3rd", "two thirds" are
-"2/3", "minus five" is "-5". Ranges stay two numbers: "twenty-thirty" is "20 30".
+"2/3", "minus five" is "-5", "a dozen" is "12". Ranges stay two numbers: "twenty-thirty" is "20 30".
 """
 
 import re
@@ -32,7 +32,7 @@ _UNITS = (
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-_SCALES |= {"trillion": 10**12}
+_SCALES |= {"trillion": 10**12, "dozen": 12, "lakh": 10**5, "crore": 10**7}
 _UNIT_VALUES = {word: value for value, word in enumerate(_UNITS)}
 _TEN_VALUES = {word: 10 * value for value, word in enumerate(_TENS, 2)}
 _VALUES = _UNIT_VALUES | _TEN_VALUES
@@ -48,10 +48,14 @@ _IRREGULAR_ORDINALS = {
 _ORDINALS = {f"{word}th": value for word, value in _VALUES.items()}
 _ORDINALS |= {f"{word[:-1]}ieth": value for word, value in _TEN_VALUES.items()}
 _ORDINALS |= _IRREGULAR_ORDINALS
+_ORDINAL_SCALES = {f"{word}th": value for word, value in _SCALES.items()}
+_ANY_SCALES = _SCALES | _ORDINAL_SCALES
 _ORDINAL_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 _DIGIT_WORDS = {word: str(value) for value, word in enumerate(_UNITS[:10])}
 _DIGIT_WORDS |= {"oh": "0"}
 _LARGE_SCALES = "|".join(_SCALES)
+# "A hundred and a half" may be 100.5.
+_SCALES_IN_PARTS = "|".join(_SCALES.keys() - {"hundred"})
 _DENOMINATORS = {
     "half": 2,
     "halves": 2,
@@ -96,7 +100,6 @@ _GLUED_SCALE = re.compile(
     r"|(\d+(?:\.\d+)?)\s?(mn|mln|mio|bn))\b(?!\.?\w)",
 )
 _SIMPLE_FRACTION = re.compile(r"(?<![\d/.,])([1-9])/(10|[2-689])(?![\d/.,]\d|[\d/])")
-_FRACTION_BEHIND_FIGURE = re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞])")
 _TENS_WORDS = "|".join(_TENS)
 _NINE_WORDS = "|".join(_UNITS[1:10])
 _TEENS_WORDS = "|".join(_UNITS[10:])
@@ -113,6 +116,10 @@ _LAST_WORD = re.compile(r"(\w+)\W?$")
 _NUMBER_WORD = "|".join([*_VALUES, *_SCALES, r"\d+"])
 _AND_A_PART = re.compile(
     rf"\b({_NUMBER_WORD}) and (?:(?:a|one) (half|quarter)|three (quarters))\b"
+)
+_SCALE_AND_A_PART = re.compile(
+    rf"\b(?:(?:(?:an?|one)|(\w+)) )?({_SCALES_IN_PARTS}) and "
+    r"(?:(?:an?|one) (half|quarter)|three (quarters))\b"
 )
 _PART_OF_SCALE = re.compile(
     rf"\b(?:(?:a |one )?(half|quarter)|three (quarters))"
@@ -146,7 +153,6 @@ def mark_numbers(text: str) -> str:
     text = _GLUED_SCALE.sub(_with_scale_word, text)
     text = _POINT_FIRST.sub("0.", text)
     text = _POINT.sub(" point ", text)
-    text = _FRACTION_BEHIND_FIGURE.sub(" ", text)
     text = _SIMPLE_FRACTION.sub("\\1⁄\\2", text)
     return _YEAR.sub(_year_in_figures, text)
 
@@ -169,6 +175,7 @@ def with_figures(text: str) -> str:
 
 def _numbers_once_in_figures(text: str) -> str:
     """Write each number as figures once; these may be parts of another number."""
+    text = _SCALE_AND_A_PART.sub(_point_before_scale, text)
     text = _AND_A_PART.sub(_point_for_part, text)
     text = _PART_OF_SCALE.sub(_scale_of_part, text)
     text = _FRACTION_IN_WORDS.sub(_fraction_in_figures, text)
@@ -220,6 +227,13 @@ def _point_for_part(match: re.Match) -> str:
     """Write "two and a half" as "two point 5"."""
     number, *parts = (word for word in match.groups() if word is not None)
     return f"{number} point {_DECIMALS_OF_PARTS[parts[0]]}"
+
+
+def _point_before_scale(match: re.Match) -> str:
+    """Write "two million and a half" as "two point 5 million"."""
+    number, scale, *parts = match.groups()
+    decimals = _DECIMALS_OF_PARTS[parts[0] or parts[1]]
+    return f"{number or 1} point {decimals} {scale}"
 
 
 def _scale_of_part(match: re.Match) -> str:
@@ -328,8 +342,8 @@ def _number_in_words(words: list[str], start: int) -> tuple[int, int, bool]:
             length = place + 1
             if word in _ORDINALS:
                 return total + part, length, True
-        elif word in _SCALES and (length or place == 0):
-            last = _SCALES[word]
+        elif word in _ANY_SCALES and (length or place == 0):
+            last = _ANY_SCALES[word]
             length = place + 1
             if last > 100 and part == 0 and total > 0:  # a thousand million
                 total *= last
@@ -338,6 +352,8 @@ def _number_in_words(words: list[str], start: int) -> tuple[int, int, bool]:
                 part = 0
             else:
                 part = max(part, 1) * last
+            if word in _ORDINAL_SCALES:
+                return total + part, length, True
         else:
             break
     return total + part, length, False

@@ -21,7 +21,7 @@ from helpers.probing.engine.decoding import (
 from helpers.probing.result_cache import Result
 
 # Of what is kept of a text: raise it with every change of what that says.
-TEXT_RESULTS_VERSION = 3
+TEXT_RESULTS_VERSION = 4
 LOG_SECONDS = 30  # between two lines of progress in a log file
 Request = Row | ContinuationTask
 Results = dict[Request, Result]

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from helpers.metrics import thoughts
+from helpers.metrics.answer_text import LETTER_OR_DIGIT, place_of_first_words
 from helpers.models import LanguageModel, Local, gpu, model_checks, network_inputs
 from helpers.models.tokens import Row
 
@@ -301,20 +302,21 @@ def text_before_stop(
     r"""Return the text before the first stop string, and how many tokens carry it.
 
     None where there is no stop string. What stands before the answer is passed over:
-    thoughts, and blanks with their line breaks ("\n\nFrance").
+    thoughts, and lines that say nothing ("\n\nFrance", "Answer:\nFrance").
     """
     whole = decode_new_tokens(model, task, ids)
     if not any(word in whole for word in stop):
         return None
     answer = thoughts.answer_span(whole)
-    text = whole[answer.start : answer.stop]
-    begin = answer.start + len(text) - len(text.lstrip())
-    if begin == answer.stop:
+    begin = place_of_first_words(whole[answer.start : answer.stop])
+    if begin is None:
         return None
     places = []
     for word in stop:
-        # A stop string that is more than blank may begin with blanks before an answer.
-        place = whole.find(word, answer.start if word.strip() else begin)
+        # Before its own first letter it may begin with blanks before the answer.
+        letter = LETTER_OR_DIGIT.search(word)
+        n_before = letter.start() if letter else 0
+        place = whole.find(word, answer.start + max(0, begin - n_before))
         if place >= 0:
             places.append(place)
     if not places:
