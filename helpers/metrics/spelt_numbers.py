@@ -2,7 +2,8 @@
 
 "twenty-one" is "21", "nineteen eighty-four" is "1984", "one point five million" and
 "1.5m" are "1500000", "half a million" is "500000", "third" is "3rd", "two thirds" are
-"2/3", "minus five" is "-5", "a dozen" is "12". Ranges stay two numbers: "twenty-thirty" is "20 30".
+"2/3", "minus five" is "-5", "a dozen" is "12". Ranges stay two numbers:
+"twenty-thirty" is "20 30".
 """
 
 import re

@@ -146,6 +146,13 @@ def test_spellings_of_one_answer(text, answers):
     assert contains_answer(f"It is {text}, surely", answers) or text[0] in "Aat"
 
 
+@given(st.integers(0, 999), st.integers(0, 99), st.integers(1, 3))
+def test_zeros_that_end_the_decimals_of_a_first_number_do_not_count(whole, part, n):
+    zeros = "0" * n
+    assert same_answer(f"{whole}.{part:02d}{zeros} m", [f"{whole}.{part:02d} m"])
+    assert same_answer(f"{whole}.{zeros}", [str(whole)])
+
+
 @pytest.mark.parametrize(("text", "answers"), CASES["another_answer"])
 def test_answers_that_differ(text, answers):
     assert not same_answer(text, answers)

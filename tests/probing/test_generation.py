@@ -132,6 +132,14 @@ def test_where_a_text_ends(script, settings, text):
     assert found["logprobs"] == pytest.approx([math.log(0.9)], abs=1e-5)
 
 
+# Fences, markup, what announces an answer, and what nobody sees.
+SAY_NOTHING = (
+    *("\u200b", "\ufeff", "\u200e", "\u2800", "\u3164", "```", "~~~text", "**", "-"),
+    *("…", ":", "<br>", "<!-- x -->", "&nbsp;", "Answer:", "答案：", "|---|", "======"),
+    *("\\begin{quote}", "[b]", "✅"),
+)
+
+
 @pytest.mark.parametrize(
     ("text", "stop", "before"),
     [
@@ -144,6 +152,10 @@ def test_where_a_text_ends(script, settings, text):
         ("<think>Rome?\n</think>\n\nBern\nQ", ["\n"], "<think>Rome?\n</think>\n\nBern"),
         ("Bern\n<think>", ["\n"], "Bern"),
         ("France", ["\n"], None),
+        *[(f"{line}\nBern\nQ", ["\n"], f"{line}\nBern") for line in SAY_NOTHING],
+        ("**\n\n", ["\n"], None),
+        ("```\nBern\n```", ["```"], "```\nBern\n"),
+        ("Answer: Bern\nAnswer: x", ["Answer:"], "Answer: Bern\n"),
     ],
 )
 def test_a_stop_string_ends_an_answer_and_not_what_stands_before_it(
