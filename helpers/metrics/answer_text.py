@@ -97,7 +97,9 @@ _NOTE_AT_END = re.compile(r"(?<=[^\W\d_]{4})[¹²³⁰⁴-⁹⁽⁾†‡]{1,4}\
 _SPACED_THOUSANDS = re.compile(
     r"(?<![\w.,])(?:[1-9]\d{0,2}(?: \d{3}){2,}|(?<!\w )[1-9]\d{0,2} \d{3})(?! ?\d)"
 )
-LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_PICTURE = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+# What an answer may be: letters, digits, and symbols such as + that are no markup.
+SIGN_OF_WORDS = re.compile(rf"[^\W_]|[+×÷±°%&@§©®™€£¥₹¢∀-⋿]|{_PICTURE.pattern}")
 
 
 def lines_of_list(name: str) -> tuple[str, ...]:
@@ -312,12 +314,13 @@ def place_of_words(line: str) -> int | None:
 
     Fences, markup, "Answer:" and what nobody sees say nothing.
     """
+    line = line.rstrip()  # "83. " is no number of a list
     words = without_words_before(line)
-    first = LETTER_OR_DIGIT.search(words)
+    first = SIGN_OF_WORDS.search(words)
     if first is None or _FENCE.fullmatch(line):
         return None
     plain_words = without_words_before(plain_text(line))
-    if not LETTER_OR_DIGIT.search(plain_words):
+    if not SIGN_OF_WORDS.search(plain_words) and not _PICTURE.search(line):
         return None
     return len(line) - len(words) + first.start()
 

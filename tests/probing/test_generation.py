@@ -136,7 +136,7 @@ def test_where_a_text_ends(script, settings, text):
 SAY_NOTHING = (
     *("\u200b", "\ufeff", "\u200e", "\u2800", "\u3164", "```", "~~~text", "**", "-"),
     *("…", ":", "<br>", "<!-- x -->", "&nbsp;", "Answer:", "答案：", "|---|", "======"),
-    *("\\begin{quote}", "[b]", "✅"),
+    *("\\begin{quote}", "[b]"),
 )
 
 
@@ -154,6 +154,7 @@ SAY_NOTHING = (
         ("France", ["\n"], None),
         *[(f"{line}\nBern\nQ", ["\n"], f"{line}\nBern") for line in SAY_NOTHING],
         ("**\n\n", ["\n"], None),
+        *[(f"{sign}\nQ", ["\n"], sign) for sign in (" +", "83. ", "👩", "[1]", "°C")],
         ("```\nBern\n```", ["```"], "```\nBern\n"),
         ("Answer: Bern\nAnswer: x", ["Answer:"], "Answer: Bern\n"),
     ],

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from helpers.metrics import thoughts
-from helpers.metrics.answer_text import LETTER_OR_DIGIT, place_of_first_words
+from helpers.metrics.answer_text import SIGN_OF_WORDS, place_of_first_words
 from helpers.models import LanguageModel, Local, gpu, model_checks, network_inputs
 from helpers.models.tokens import Row
 
@@ -314,7 +314,7 @@ def text_before_stop(
     places = []
     for word in stop:
         # Before its own first letter it may begin with blanks before the answer.
-        letter = LETTER_OR_DIGIT.search(word)
+        letter = SIGN_OF_WORDS.search(word)
         n_before = letter.start() if letter else 0
         place = whole.find(word, answer.start + max(0, begin - n_before))
         if place >= 0:
