@@ -34,6 +34,9 @@ _UNSEEN = re.compile(
     "[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u034f\u115f\u1160\u17b4"
     "\u17b5\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
+# A sign, or the flag of Scotland and the like: a black flag, and its name in tags.
+_TAGS = "\U000e0030-\U000e0039\U000e0061-\U000e007a"
+_SIGN_OR_FLAG = re.compile(f"\U0001f3f4[{_TAGS}]{{1,8}}\U000e007f|.", re.DOTALL)
 _UNSEEN_BLANK = re.compile("[\u2800\u3164\uffa0]")
 # Apostrophes, and what keyboards and transliterations write for one.
 _APOSTROPHES = str.maketrans(
@@ -174,7 +177,7 @@ def without_unseen_characters(text: str, kept: str = "") -> str:
     if text.isascii() and text.isprintable():
         return text
     signs = []
-    for sign in _UNSEEN_BLANK.sub(" ", text):
+    for sign in _SIGN_OR_FLAG.findall(_UNSEEN_BLANK.sub(" ", text)):
         if sign in kept or (not _UNSEEN.match(sign) and _is_seen(sign)):
             signs.append(sign)
     return "".join(signs)
@@ -374,7 +377,7 @@ def _without_blanks(match: re.Match) -> str:
 
 
 def _is_seen(character: str) -> bool:
-    if character in _SEEN_FORMATS:
+    if character in _SEEN_FORMATS or len(character) > 1:
         return True
     return unicodedata.category(character) != "Cf"
 
@@ -388,7 +391,9 @@ def _may_be_abbreviation(before: str) -> bool:
 
 
 def _is_picture(character: str) -> bool:
-    """Say whether a character is an emoji, an arrow or the like."""
+    """Say whether a character is an emoji, an arrow or the like, or a part of one."""
+    if "\U000e0020" <= character <= "\U000e007f":
+        return True
     return character >= "\u2190" and unicodedata.category(character) in ("So", "Sk")
 
 

@@ -17,6 +17,8 @@ without thoughts and markup (`helpers.metrics.answer_text`).
    with the capitals of a title and other words beside it ("Nobody Knows My Name").
 5. *wrong*: anything else.
 
+Rules 3 and 4 also read the answer without words such as "The answer is".
+
 Source: Zheng, Lapata and Pan 2024, section 3.3 and Table 3, describe the kinds
 ("regular expressions and word frequency analysis"); the rules and their limits are
 ours.
@@ -28,7 +30,12 @@ from collections.abc import Iterable
 import pandas as pd
 
 from helpers import UserError, check_columns
-from helpers.metrics.answer_text import answer_text, lines_of_list, plain_text
+from helpers.metrics.answer_text import (
+    answer_text,
+    lines_of_list,
+    plain_text,
+    without_words_before,
+)
 from helpers.metrics.canonical import contains_answer, same_answer
 from helpers.metrics.matching import normalise_text
 
@@ -65,10 +72,15 @@ FILLERS = frozenset(" ".join(lines_of_list("fillers.txt")).split())
 LONGEST_CODE = 3  # letters, of those that are also English words
 FEWEST_FILLERS = 4  # that are no answer by themselves: shorter ones may be a title
 _UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
+MOST_WORDS_OF_TITLE = 8  # where all is in capitals, which tell nothing then
 # What a refusal spelt as a title may hold besides the phrase.
-_WORDS_OF_REFUSALS = frozenset(re.findall(r"[a-z]{4,}", " ".join(UNSURE_PHRASES)))
-_WORDS_OF_REFUSALS |= {"a", "an", "the", "i", "im", "am", "it", "is", "this", "that"}
-_WORDS_OF_REFUSALS |= {"to", "of", "on", "for", "question", "sorry"}
+_WORDS_BESIDE_REFUSALS = (
+    "a about am an answer at available but currently enough exactly for given have help"
+    " i im in is it know me name of on or provided publicly question sorry sure tell"
+    " that the there this to with you yet"
+)
+_WORDS_OF_REFUSALS = frozenset(_WORDS_BESIDE_REFUSALS.split())
+_ACRONYMS = ("ai", "llm")  # of phrases, which have capitals everywhere
 _DOMAIN = re.compile(r"(?<![\w.])\.\w")  # a dot that begins a word
 _LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
 
@@ -95,9 +107,10 @@ def response_kind(
     response = plain_text(answer_text(text))
     if is_repetition(response):
         return "repetition"
-    if _is_none(response, question):
+    readings = (response, without_words_before(response) or response)
+    if any(_is_none(reading, question) for reading in readings):
         return "none"
-    if is_unsure(response):
+    if any(is_unsure(reading, question) for reading in readings):
         return "unsure"
     return "wrong"
 
@@ -133,11 +146,12 @@ def _repeats_four_times(words: list[str], size: int) -> bool:
     return False
 
 
-def is_unsure(response: str) -> bool:
+def is_unsure(response: str, question: str = "") -> bool:
     """Say whether a response says that it does not know (rule 4).
 
     A phrase with the capitals of a title is one: "Nobody Knows My Name" is an answer,
-    "Nobody Knows" says nothing else.
+    "Nobody Knows" says nothing else. Where all is in capitals, a short response is a
+    title if it holds words that neither refusals nor the question have.
 
     >>> is_unsure("Nobody knows."), is_unsure("Nobody Knows")
     (True, True)
@@ -148,21 +162,25 @@ def is_unsure(response: str) -> bool:
     phrases = list(_UNSURE.finditer(words))
     if not phrases:
         return False
+    other_words = set(_UNSURE.sub(" ", words).split())
+    if response.isupper():
+        asked = set(normalise_text(question).split())
+        is_refusal = other_words <= _WORDS_OF_REFUSALS | FILLERS | asked
+        return is_refusal or len(words.split()) > MOST_WORDS_OF_TITLE
     if not _spelt_as_titles(response, [phrase[0] for phrase in phrases]):
         return True
-    return set(_UNSURE.sub(" ", words).split()) <= _WORDS_OF_REFUSALS
+    return other_words <= _WORDS_OF_REFUSALS
 
 
 def _spelt_as_titles(response: str, phrases: list[str]) -> bool:
     """Say whether all phrases have the capitals of a title, where others have some."""
-    if response.isupper():
-        return False
     words = []
     has_capital = []
     for token in response.split():
         for word in normalise_text(token).split():
             words.append(word)
-            has_capital.append(token.lstrip("\"'“‘«(*_")[:1].isupper())
+            first = token.lstrip("\"'“‘«(*_")[:1]
+            has_capital.append(first.isupper() and word not in _ACRONYMS)
     text = " ".join(words)
     for phrase in phrases:
         at = text.find(phrase)

@@ -1,13 +1,18 @@
 """Where the answer stands in what a model wrote: behind its thoughts, within its marks.
 
 The marks are data, ``answer_marks.csv``: pairs around thoughts (``<think>`` and
-``</think>``) and around answers (``<answer>``). The channels of gpt-oss ("harmony")
-have heads instead, and only that of the final channel leads to an answer. Where a
-tokenizer has dropped the marks, the heads' names are left: "analysis...assistantfinal".
+``</think>``) and around answers (``<answer>``). Where they count, the column ``place``
+says: ``anywhere``; as a ``pair``, where the end alone may be something else; or as a
+``line``, where the beginning is the first line of a text, and the end a later one.
+
+The channels of gpt-oss ("harmony") have heads instead, and only that of the final
+channel leads to an answer. Where a tokenizer has dropped the marks, the heads' names
+are left: "analysis...assistantfinal".
 """
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +30,13 @@ _TOKENS_BEFORE = re.compile(
     rf"(?:\s*+(?:(?!<.(?:end(?!_header)|eo|im_end|return|call)){_CHAT_TOKEN}"
     r"|<s>|<start_of_turn>|\[/INST\])(?!user|system)"
     r"(?:(?:assistant|model)(?=\s|<))?+)++",
+    re.IGNORECASE,
+)
+# A turn of the model that follows its last one, as where thoughts have their own turn.
+_NEXT_OWN_TURN = re.compile(
+    r"(?:\s*+(?:<[|｜](?:end|eo|im_end|return)[^<>|｜\n]{0,40}[|｜]>|<end_of_turn>))++"
+    rf"(?=\s*+(?:{_CHAT_TOKEN}|<start_of_turn>)(?:assistant|model)\b"
+    r"|\s*+<[|｜]assistant[|｜]>)",
     re.IGNORECASE,
 )
 _CHANNEL_HEAD = re.compile(
@@ -48,33 +60,55 @@ class Span(NamedTuple):
     stop: int
 
 
-class Mark(NamedTuple):
-    """What begins thoughts or an answer, and what ends them."""
-
-    kind: str
-    begin: re.Pattern[str]
-    end: re.Pattern[str]
-
-
-def _literal(text: str) -> re.Pattern[str]:
-    return re.compile(re.escape(text), re.IGNORECASE)
-
-
-_MARKS_FILE = Path(__file__).with_name("answer_marks.csv")
-_ROWS = list(csv.DictReader(_MARKS_FILE.read_text("utf-8").splitlines()))
-_BEGINNINGS = [row["begin"] for row in _ROWS if row["kind"] == "thoughts"]
-_MARK_TEXTS = frozenset(row[name] for row in _ROWS for name in ("begin", "end"))
-_MARKS = [
-    Mark(row["kind"], _literal(row["begin"]), _literal(row["end"])) for row in _ROWS
-]
-_ANY_MARK = re.compile("|".join(map(re.escape, sorted(_MARK_TEXTS))), re.IGNORECASE)
-
-
 class MarksOfThoughts(NamedTuple):
     """What begins a model's thoughts, and what ends them."""
 
     begin: str
     end: str
+
+
+class Mark(NamedTuple):
+    """What begins thoughts or an answer, and what ends them."""
+
+    kind: str
+    place: str
+    texts: MarksOfThoughts
+    begin: re.Pattern[str]
+    end: re.Pattern[str]
+
+
+_MARKS_FILE = Path(__file__).with_name("answer_marks.csv")
+_ROWS = list(csv.DictReader(_MARKS_FILE.read_text("utf-8").splitlines()))
+
+
+def _marks() -> list[Mark]:
+    """Return the marks of the list; what begins alike may end in several ways."""
+    ends_of_beginning = defaultdict(list)
+    for row in _ROWS:
+        key = (row["kind"], row["place"], row["begin"])
+        ends_of_beginning[key].append(row["end"])
+    marks = []
+    for (kind, place, beginning), ends in ends_of_beginning.items():
+        begin = re.escape(beginning)
+        end = "|".join(map(re.escape, ends))
+        if place == "line":
+            begin = rf"\A\s*+{begin}[^\S\n]*+$"
+            end = rf"^[^\S\n]*+(?:{end})[^\S\n]*+$"
+        flags = re.IGNORECASE | re.MULTILINE
+        begin_pattern = re.compile(begin, flags)
+        end_pattern = re.compile(end, flags)
+        texts = MarksOfThoughts(beginning, ends[0])
+        marks.append(Mark(kind, place, texts, begin_pattern, end_pattern))
+    return marks
+
+
+_MARKS = _marks()
+# The lines that begin thoughts may also end a question: "/think".
+_MARKS_IN_PROMPTS = [
+    mark for mark in _MARKS if mark.kind == "thoughts" and mark.place != "line"
+]
+_MARK_TEXTS = frozenset(row[name] for row in _ROWS for name in ("begin", "end"))
+_ANY_MARK = re.compile("|".join(map(re.escape, sorted(_MARK_TEXTS))), re.IGNORECASE)
 
 
 def marks_of_open_thoughts(text: str) -> MarksOfThoughts | None:
@@ -85,12 +119,10 @@ def marks_of_open_thoughts(text: str) -> MarksOfThoughts | None:
     >>> marks_of_open_thoughts("<think></think>") is None
     True
     """
-    for row in _ROWS:
-        if row["kind"] != "thoughts":
-            continue
-        place = text.lower().rfind(row["begin"].lower())
-        if place >= 0 and row["end"].lower() not in text[place:].lower():
-            return MarksOfThoughts(row["begin"], row["end"])
+    for mark in _MARKS_IN_PROMPTS:
+        beginnings = list(mark.begin.finditer(text))
+        if beginnings and not mark.end.search(text, beginnings[-1].start()):
+            return mark.texts
     return None
 
 
@@ -118,7 +150,7 @@ def mark_texts(special_tokens: Iterable[str]) -> frozenset[str]:
     marks: set[str] = set()
     for mark in _MARK_TEXTS:
         # "<|channel>" is a token of the mark "<|channel>thought".
-        marks.update(token for token in special_tokens if mark.startswith(token))
+        marks.update(token for token in special_tokens if token in mark)
     if "<|channel|>" in special_tokens:  # elsewhere <|end|> is the end of a turn
         marks |= special_tokens.intersection(_CHANNEL_TOKENS)
     return frozenset(marks)
@@ -131,9 +163,9 @@ def beginning_at_end(text: str) -> str:
     ('<think>', '')
     """
     text = text.rstrip()
-    for mark in _BEGINNINGS:
-        if text.endswith(mark):
-            return mark
+    for mark in _MARKS_IN_PROMPTS:
+        if text.endswith(mark.texts.begin):
+            return mark.texts.begin
     return ""
 
 
@@ -146,6 +178,9 @@ def answer_span(text: str) -> Span:
                 span = _span_without_thoughts(text, span, mark)
             else:
                 span = _span_within_marks(text, span, mark)
+    next_turn = _NEXT_OWN_TURN.match(text, *span)
+    if next_turn:
+        span = Span(next_turn.end(), span.stop)
     before = _TOKENS_BEFORE.match(text, *span)
     if before:
         span = Span(before.end(), span.stop)
@@ -188,8 +223,15 @@ def _span_without_thoughts(text: str, span: Span, mark: Mark) -> Span:
     It is behind the last end of thoughts that has something behind it; if there is
     none, before the thoughts. A template may have written their beginning.
     """
-    ends = list(mark.end.finditer(text, *span))
     first = mark.begin.search(text, *span)
+    if mark.place != "anywhere" and first is None:
+        return span
+    ends = list(mark.end.finditer(text, *span))
+    if mark.place == "pair":
+        *_, last = mark.begin.finditer(text, *span)
+        ends = list(mark.end.finditer(text, last.end(), span.stop))[:1]
+    if first and not ends:
+        ends = list(_NEXT_OWN_TURN.finditer(text, first.end(), span.stop))[:1]
     if ends:
         stops = [end.start() for end in ends[1:]] + [span.stop]
         for end, stop in zip(reversed(ends), reversed(stops), strict=True):
