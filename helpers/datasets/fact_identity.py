@@ -16,7 +16,10 @@ from functools import lru_cache
 import pandas as pd
 
 from helpers import UserError, check_columns, printable_line
-from helpers.metrics.answer_text import without_unseen_characters
+from helpers.metrics.answer_text import (
+    with_plain_apostrophes,
+    without_unseen_characters,
+)
 from helpers.metrics.canonical import comparison_key
 
 FACT_COLUMNS = ("relation", "subject", "object")
@@ -24,8 +27,7 @@ NAMES_OF_TOTALS = ("all", "mean")  # rows of results over relations
 LONGEST_NAME = 60  # characters of a stranger's text in a sentence
 # Signs that keyboards and word processors put in each other's place.
 _SIGNS_ALIKE = str.maketrans(
-    dict.fromkeys("\u2018\u2019\u201b\u02bb\u02bc\u2032\u00b4`", "'")
-    | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033", '"')
+    dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033", '"')
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
 )
 
@@ -39,7 +41,7 @@ def folded_text(text: str) -> str:
     >>> folded_text("Cote\u0301 d\u2019Ivoire") == folded_text("Coté d'Ivoire")
     True
     """
-    text = without_unseen_characters(text).translate(_SIGNS_ALIKE)
+    text = _with_plain_signs(without_unseen_characters(text))
     text = without_unseen_characters(unicodedata.normalize("NFKC", text))
     return " ".join(unicodedata.normalize("NFKC", text.casefold()).split())
 
@@ -191,8 +193,13 @@ def check_names_of_relations(relations: Iterable[str], name: object) -> None:
 
 def _normal_text(text: str) -> str:
     """Return a text without differences of space and of signs that look alike."""
-    text = text.translate(_SIGNS_ALIKE)
+    text = _with_plain_signs(without_unseen_characters(text))
     return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _with_plain_signs(text: str) -> str:
+    """Write apostrophes, quotation marks and dashes as keyboards do."""
+    return with_plain_apostrophes(text).translate(_SIGNS_ALIKE)
 
 
 def _shown(text: str) -> str:
