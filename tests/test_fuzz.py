@@ -40,6 +40,7 @@ OWN = {
     "helpers/datasets/exposure.py": "a bundled model's",
     "notebooks/kit/findings.py": "wordings, and findings of a run",
     "helpers/exchange/devices.py": "the system's",
+    "helpers/models/file_faults.py": "the first bytes, which tell what a file is",
     "helpers/models/gguf_weights.py": "made here",
     "helpers/models/gpu.py": "the system's",
     "helpers/models/identity.py": "bytes, for their checksum",

@@ -234,6 +234,7 @@ def read_records(
     elif kind == ".parquet":
         records = _read_parquet_records(path)
     else:
+        _check_plain_file(path)
         raise UserError(
             f"{path} ends in {kind or 'nothing'}: give a file that ends in one of "
             f"{', '.join(RECORD_ENDINGS)}."

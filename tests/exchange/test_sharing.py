@@ -323,7 +323,7 @@ MANIFESTS = [  # changes, and the reason
     ),
     (
         put("parameters.\x1b[31m", {}),
-        "schema at runs/monitor/parameters/[31m: {} is not valid",
+        "schema at runs/monitor/parameters/: {} is not valid",
     ),
     (
         put("user", "ann"),

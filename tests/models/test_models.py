@@ -275,7 +275,7 @@ def test_what_is_wrong_with_a_folder_is_one_sentence(folder, spoil, sentence):
 
 def test_a_file_that_is_only_called_gguf_is_refused(folder):
     moved(folder, "model.gguf")
-    with pytest.raises(UserError, match="is not a whole GGUF file"):
+    with pytest.raises(UserError, match="should hold weights in GGUF"):
         models.load(folder / "model.gguf")
     with pytest.raises(
         UserError, match=r"There is no file org/model-Q4\.gguf; give the path"
