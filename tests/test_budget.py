@@ -26,7 +26,7 @@ class Budget(NamedTuple):
 
 BUDGETS = {
     "helpers": Budget(("helpers",), 137_000, 8.15, 11.2, 3.7, "helpers/exchange"),
-    "exchange": Budget(("helpers/exchange",), 24_500, 8.2, 10.8, 4.8),
+    "exchange": Budget(("helpers/exchange",), 25_500, 8.2, 10.8, 4.8),
     "notebooks": Budget(("notebooks",), 120_900, 9.3, 13.0, 3.2),
     "book": Budget(("book",), 33_000, 8.2, 10.2, 3.9),
     "bench": Budget(("bench",), 17_800, 8.5, 11.3, 4.0),

@@ -152,6 +152,7 @@ def _rows_of_sides(
     for side in sides[1:]:
         for first, second in _tasks_in_common(sides[0], side, notes):
             pairs = _paired_documents(first, second, notes)
+            _refuse_other_marks(first, second)
             _compare_prompts(pairs, prompts, notes)
             rows.extend(_rows_of_pairs(pairs, cluster, notes))
     return rows
@@ -299,6 +300,32 @@ def _paired_documents(first: Task, second: Task, notes: list[str]) -> Pairs:
             f"{len(pair_of_item)} documents in common, and two are needed at least."
         )
     return Pairs(first, second, list(pair_of_item), list(pair_of_item.values()))
+
+
+def _refuse_other_marks(first: Task, second: Task) -> None:
+    """Refuse to compare answers that different metrics or filters have marked."""
+    marks = _marks_of_task(first)
+    other_marks = _marks_of_task(second)
+    if marks != other_marks:
+        raise UserError(
+            f"{first.name}: the answers of {first.model} are marked by {marks}, and "
+            f"those of {second.model} by {other_marks}: name a metric that all logs "
+            "have with --metric, and give answers of one filter."
+        )
+
+
+def _marks_of_task(task: Task) -> str:
+    """Return by what the generated answers of a task are marked; "" for options."""
+    marks: dict[str, None] = {}
+    for log in task.logs:
+        for row in log.rows.values():
+            if "metric" not in row:
+                continue
+            mark = row["metric"]
+            if row.get("filter", "none") != "none":
+                mark += f" behind the filter {row['filter']}"
+            marks[mark] = None
+    return printable_line(", ".join(sorted(marks)))
 
 
 def _notes_on_unpaired(task: Task, items: list[str], other: Task) -> list[str]:

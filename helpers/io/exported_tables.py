@@ -10,9 +10,9 @@ import pandas as pd
 from helpers import reraise_failed_write, without_escape_sequences
 from helpers.io import latex
 
-# A signed number with or without bounds, as `interval` writes it.
 FORMULA_SIGNS = frozenset("=+-@\t\n")
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+# A signed number with or without bounds, as `interval` writes it.
 NUMBER_PATTERN = re.compile(r"[+-][\d.]+( \[[-+\d., ]+\])?")
 
 

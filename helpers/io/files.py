@@ -328,6 +328,7 @@ def read_csv_rows(
     first_row = next(filter(None, reader), [])
     header = plain_header(tuple(first_row), (*columns, *optional))
     _check_header(header, columns, path)
+    with_decimal_comma = () if separator == "," else numbers
     rows = []
     where = f"{path}, line {reader.line_num + 1}"
     for cells in reader:
@@ -340,9 +341,8 @@ def read_csv_rows(
         if is_filled:
             row = dict(zip(header, cells, strict=True))
             row["where"] = where
-            for name in numbers:
-                if separator != ",":
-                    row[name] = row[name].replace(",", ".")
+            for name in with_decimal_comma:
+                row[name] = row[name].replace(",", ".")
             rows.append(row)
         where = f"{path}, line {reader.line_num + 1}"
     return rows

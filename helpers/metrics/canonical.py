@@ -120,15 +120,15 @@ def canonical_readings(text: str) -> set[str]:
     return set(map(canonical_answer, answer_readings(text)))
 
 
-def same_answer(text: str, answers: Iterable[str]) -> bool:
+def same_answer(text: str, answers: str | Iterable[str]) -> bool:
     """Say whether a reading of a response is a true answer or an alias of one.
 
     >>> same_answer("**Twenty-one.** That is", ["21"]), same_answer("21 or 22", ["21"])
     (True, False)
     """
     readings = set(answer_readings(text))
-    spellings = canonical_readings(text)
-    for answer in answers:
+    spellings = set(map(canonical_answer, readings))
+    for answer in _as_answers(answers):
         wanted = canonical_answer(join_spaced_thousands(answer))
         if not wanted:
             continue
@@ -141,15 +141,20 @@ def same_answer(text: str, answers: Iterable[str]) -> bool:
     return False
 
 
-def contains_answer(text: str, answers: Iterable[str]) -> bool:
+def contains_answer(text: str, answers: str | Iterable[str]) -> bool:
     """Say whether a true answer or alias is in the response, even in "not France"."""
     versions = answer_versions(text)
     words = "  ".join(map(canonical_answer, versions))
-    for answer in answers:
+    for answer in _as_answers(answers):
         wanted = canonical_answer(join_spaced_thousands(answer))
         if wanted and f" {wanted} " in f" {words} ":
             return True
     return False
+
+
+def _as_answers(answers: str | Iterable[str]) -> Iterable[str]:
+    """Return answers, of which one may be given as a text."""
+    return [answers] if isinstance(answers, str) else answers
 
 
 def _without_accents(text: str) -> str:

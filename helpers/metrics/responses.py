@@ -86,7 +86,10 @@ _LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
 
 
 def response_kind(
-    text: str, question: str = "", answers: Iterable[str] = (), match: str = "exact"
+    text: str,
+    question: str = "",
+    answers: str | Iterable[str] = (),
+    match: str = "exact",
 ) -> str:
     """Name the kind of a response.
 

@@ -342,8 +342,18 @@ def test_one_question_with_options_apart_may_have_two_keys(tmp_path):
     assert len(found.items) == 2
 
 
-def test_case_may_tell_questions_apart_and_both_keys_are_named(tmp_path):
-    rows = [("What is Co?", "metal|gas", "metal"), ("What is CO?", "metal|gas", "gas")]
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is Co?", "What is CO?"),
+        ("Which is 2nd?", "which is 2nd"),
+        ("Which is 2nd?", "Which is second ?"),
+    ],
+)
+def test_spelling_may_tell_questions_apart_and_both_keys_are_named(
+    one, other, tmp_path
+):
+    rows = [(one, "metal|gas", "metal"), (other, "metal|gas", "gas")]
     with pytest.warns(UserWarning, match="'metal' and .* 'gas', in another spelling"):
         found = load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
     assert len(found.items) == 2
@@ -363,13 +373,6 @@ def test_two_keys_of_a_question_with_signs_alike_are_refused(one, other, tmp_pat
         load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
 
 
-@pytest.mark.parametrize("other", ["which is 2nd", "Which is second ?"])
-def test_two_keys_of_a_question_in_two_spellings_are_named(other, tmp_path):
-    rows = [("Which is 2nd?", "sky|sea", "sky"), (other, "sky|sea", "sea")]
-    with pytest.warns(UserWarning, match="'sky' and .* 'sea', in another spelling"):
-        load_benchmark(write_csv(tmp_path / "own.csv", OWN, *rows))
-
-
 def test_a_question_mark_more_makes_no_second_question(tmp_path):
     rows = [("Which is up?", "sky|sea", "sky"), ("Which is up", "sky|sea", "sky")]
     with pytest.warns(UserWarning, match="repeats: 1"):
@@ -380,8 +383,8 @@ def test_a_question_mark_more_makes_no_second_question(tmp_path):
 def test_published_questions_with_two_keys_are_left_out_and_named(tmp_path):
     choices = [{"label": "A", "text": "Peru"}, {"label": "B", "text": "Chad"}]
     lines = []
-    for name, stem, key in (("a", "Where is Lima?", "A"), ("b", "where is Lima", "B"),
-                            ("c", "Where is Abéché?", "B")):  # fmt: skip
+    stems = {"Where is Lima?": "A", "where is Lima": "B", "Where is Abéché?": "B"}
+    for name, (stem, key) in zip("abc", stems.items(), strict=True):
         question = {"stem": stem, "choices": choices}
         lines.append(json.dumps({"id": name, "answerKey": key, "question": question}))
     (tmp_path / "dev_rand_split.jsonl").write_text("\n".join(lines))
@@ -392,9 +395,9 @@ def test_published_questions_with_two_keys_are_left_out_and_named(tmp_path):
 
 
 def test_a_statement_with_both_labels_is_dropped_in_any_spelling(tmp_path):
-    lines = ["statement,label", "Lima is in Peru.,1", "Lima is in  Peru.,0",
-             "Oslo is in Norway.,1", "Oslo is in norway.,1"]  # fmt: skip
-    (tmp_path / "cities_true_false.csv").write_text("\n".join(lines))
+    statements = "Lima is in Peru.,1\nLima is in  Peru.,0\n"
+    statements += "Oslo is in Norway.,1\nOslo is in norway.,1\n"
+    (tmp_path / "cities_true_false.csv").write_text(f"statement,label\n{statements}")
     found = load_benchmark(tmp_path)
     assert found.items["question"].tolist() == ["Oslo is in Norway."]
 

@@ -361,6 +361,22 @@ def test_generated_answers_are_compared_by_a_named_metric(tmp_path):
     assert (row["first"], row["second"]) == pytest.approx((2 / 3, 1 / 3))
 
 
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"metric": "contains"}, "by exact_match, and those of b by contains: name a"),
+        ({"filter": "strict"}, "by exact_match behind the filter strict: name a"),
+    ],
+)
+def test_answers_marked_in_two_ways_are_refused(tmp_path, other, said):
+    paths = []
+    for side, more in (("a", {}), ("b", other)):
+        lines = [lm_eval_text_line(f"d{n}", "Rome", 1.0, "p", **more) for n in range(3)]
+        paths.append(write_lm_eval_log(tmp_path / side, lines, model=side))
+    with pytest.raises(UserError, match=said):
+        differences_of_logs(paths[:1], [paths[1:]])
+
+
 def test_the_command_prints_notes_writes_tables_and_refuses(tmp_path, capsys):
     first = str(write_marks(tmp_path / "a", FIRST, "big_1"))
     second = str(write_marks(tmp_path / "b", [*SECOND, 1], "small"))

@@ -245,6 +245,11 @@ STAND_INS = [
     (without_acc(lm_eval_choice_line("b", 1, "z"), mc2=0.7), "0.7 for mc2"),
     (several_true([1, 1, 0], acc=0.0), "its target only stands in for them"),
     (several_true([0, 1, 0], acc=0.0), "calls 1 of its options correct"),
+    (several_true(["1", "0", "1"], acc=0.0), "its target only stands in for them"),
+    (
+        several_true([1, 1, 0], choices=CITY_OPTIONS[::-1], acc=0.0),
+        "its target only stands in for them",
+    ),
 ]
 
 
@@ -468,6 +473,33 @@ def test_texts_for_lists_are_read(tmp_path):
         UserError, match=r"has the score 0\.88, neither right nor wrong"
     ):
         logs.read_logs([write_exchange_lines(tmp_path / "p.jsonl", [partly])])
+
+
+@pytest.mark.parametrize(
+    ("mark", "right"), [("false", False), ("True", True), (0, False), ("1.0", True)]
+)
+def test_marks_of_every_eval_ever_may_be_texts(tmp_path, mark, right):
+    line = exchange_line("a", "Oslo", True)
+    line["evaluation"] = {"score": 1.0, "is_correct": mark}
+    path = write_exchange_lines(tmp_path / "x.jsonl", [line])
+    assert logs.read_logs(path).table["right"].tolist() == [right]
+
+
+@pytest.mark.parametrize("mark", ["no", 0.3, "perhaps"])
+def test_marks_that_are_neither_right_nor_wrong_are_refused(tmp_path, mark):
+    line = exchange_line("a", "Oslo", True)
+    line["evaluation"]["is_correct"] = mark
+    with pytest.raises(UserError, match="for is_correct, neither right nor wrong"):
+        logs.read_logs([write_exchange_lines(tmp_path / "x.jsonl", [line])])
+
+
+def test_one_request_and_one_metric_need_no_list(tmp_path):
+    line = lm_eval_text_line("a", "Rome", "true", "x")
+    line |= {"arguments": ["Capital of Italy?", {"until": []}]}
+    path = write_lm_eval_log(tmp_path / "x", [line | {"metrics": "exact_match"}])
+    log = logs.load_logs(path, "sum", "")[0]
+    assert log.rows["a"]["prompt"] == "Capital of Italy?"
+    assert log.rows["a"]["right"] is True
 
 
 def test_a_text_for_the_harness_list_of_answers_is_read(tmp_path):

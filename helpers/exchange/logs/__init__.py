@@ -116,6 +116,8 @@ def load_logs(
             "A log holds sums of log-probabilities, not tokens: rule is "
             f"{' or '.join(lm_eval.LOG_RULES)}, not {rule!r}."
         )
+    if isinstance(paths, str | Path):
+        paths = [paths]
     log_paths = [Path(path) for path in paths]
     if len({path.resolve() for path in log_paths}) < len(log_paths):
         raise UserError("A log is named twice: name each file once.")

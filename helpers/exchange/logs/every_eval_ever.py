@@ -6,7 +6,13 @@ from pathlib import Path
 from helpers import UserError
 from helpers.exchange.logs import inspect_ai
 from helpers.exchange.logs.formats import EXCHANGE_FORMATS, flat_record
-from helpers.exchange.logs.log import Log, Record, as_list, number_or_none
+from helpers.exchange.logs.log import (
+    Log,
+    Record,
+    as_list,
+    mark_of_value,
+    number_or_none,
+)
 
 ANSWER_PATHS = EXCHANGE_FORMATS["every_eval_ever"]["answer"]
 NEEDED_FIELDS = ("model", "task", "item", "target", "right")
@@ -82,6 +88,12 @@ def _inspect_sample(row: Record, epoch: int) -> Record:
         if choice.get("is_terminal"):
             extracted.append(choice["extracted_value"])
     answer = (extracted or row["texts"])[-1]
+    is_right = mark_of_value(row["right"])
+    if is_right is None:
+        raise UserError(
+            f"{row['where']} has {str(row['right'])[:40]} for is_correct, neither "
+            "right nor wrong: give true or false."
+        )
     options = row["options"]
     target = row["target"]
     if options:
@@ -89,7 +101,7 @@ def _inspect_sample(row: Record, epoch: int) -> Record:
         answer = _letter(answer, options)
         target = [_letter(text, options) for text in target]
         # A text around the letter: the mark tells which option it names.
-        if len(answer) != 1 and bool(row["right"]):
+        if len(answer) != 1 and is_right:
             answer = target[0]
     # Rows of two data sets may have one name: ours say what they are about.
     identity = (row["about"] or {}).get("identity")
@@ -101,7 +113,7 @@ def _inspect_sample(row: Record, epoch: int) -> Record:
         "metadata": row["about"],
         "choices": options,
         "target": target,
-        "scores": {"is_correct": {"value": bool(row["right"]), "answer": answer}},
+        "scores": {"is_correct": {"value": is_right, "answer": answer}},
         "output": {},
     }
 

@@ -89,7 +89,7 @@ def log_of_lines(
     lines = [line for line in lines if line.get("filter", "none") == filters[0]]
     answers = []
     for line in lines:
-        row = _answer(line, rule, metric) | _document(line)
+        row = _answer(line, rule, metric) | _document(line) | {"filter": filters[0]}
         answers.append(LoggedAnswer(line["doc_hash"], 1, row))
     log = log_of_answers(origin, answers, repeats)
     name = origin.path.name
@@ -152,7 +152,8 @@ def _requests(line: Record) -> list[list[Any]]:
     """Return (prompt, continuation) of each request; older versions log lists."""
     requests = line["arguments"]
     if isinstance(requests, list):
-        return requests
+        is_one_request = isinstance(requests[0], str)
+        return [requests] if is_one_request else requests
     return [[request["arg_0"], request.get("arg_1")] for request in requests.values()]
 
 
@@ -249,9 +250,12 @@ def _check_labels(line: Record, options: list[str], answer: int) -> None:
                 continue
             labelled = [str(text).strip() for text in as_list(place.get(names))]
             labels = as_list(place[marks])
-            if labelled != options or len(labels) != len(options):
+            if sorted(labelled) != sorted(options) or len(labels) != len(options):
                 continue
-            correct = [number for number, label in enumerate(labels) if label == 1]
+            correct = []
+            for text, label in zip(labelled, labels, strict=True):
+                if number_or_none(label) == 1:
+                    correct.append(options.index(text))
             if correct and correct != [answer]:
                 raise UserError(
                     f"{line['where']} calls {len(correct)} of its options correct, "
@@ -301,7 +305,9 @@ def _numbers_by_metric(line: Record) -> dict[str, float]:
 
 def _metric_names(line: Record) -> list[str]:
     """Return the metrics of a line, which older versions do not list."""
-    listed = line.get("metrics") or [key for key in line if key not in OTHER_KEYS]
+    listed = as_list(line.get("metrics") or []) or [
+        key for key in line if key not in OTHER_KEYS
+    ]
     names = dict.fromkeys([*listed, *RULE_OF_METRIC])
     return [name for name in names if line.get(name) is not None]
 

@@ -28,8 +28,8 @@ MARK_VALUES = {
     "N": False,
     "1": True,
     "0": False,
-    "True": True,
-    "False": False,
+    "TRUE": True,
+    "FALSE": False,
 }
 
 Record = dict[str, Any]  # what JSON calls an object
@@ -157,7 +157,9 @@ def marked_row(values: Mapping[str, Any], named: str, where: str) -> Record:
     Refused is a metric that is not there, or neither says right nor wrong; the sentence
     lists those that do.
     """
-    usable = [name for name, value in values.items() if _mark(value) is not None]
+    usable = [
+        name for name, value in values.items() if mark_of_value(value) is not None
+    ]
     remedy = "use a metric such as exact_match"
     if usable:
         remedy = f"name one of its metrics with --metric: {', '.join(usable)}"
@@ -165,7 +167,7 @@ def marked_row(values: Mapping[str, Any], named: str, where: str) -> Record:
     if metric not in values:
         lacking = f"no metric {named!r}" if named else "no metric"
         raise UserError(f"{where} has {lacking}: {remedy}.")
-    right = _mark(values[metric])
+    right = mark_of_value(values[metric])
     if right is None:
         raise UserError(
             f"{where} has {str(values[metric])[:40]} for {metric}, neither right nor "
@@ -175,12 +177,12 @@ def marked_row(values: Mapping[str, Any], named: str, where: str) -> Record:
     return {"right": right, "metric": metric, "unnamed_metrics": unnamed}
 
 
-def _mark(value: Any) -> bool | None:
-    """Return a mark as right or wrong, None if it is neither."""
+def mark_of_value(value: Any) -> bool | None:
+    """Return a mark as right or wrong, also from its text; None if it is neither."""
     number = number_or_none(value)
     if number is not None and number.is_integer():
         value = int(number)
-    return MARK_VALUES.get(str(value))
+    return MARK_VALUES.get(str(value).strip().upper())
 
 
 def number_or_none(value: Any) -> float | None:
