@@ -1,5 +1,7 @@
 """What is computed of others' answers, by hand and against least squares."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,17 +72,21 @@ def test_a_level_that_only_easy_relations_have_gains_nothing():
     assert curve["n"].tolist() == [6, 6]
 
 
-CONTRADICTIONS = pd.DataFrame(
-    [
-        # One of two answers of ten facts of frequent subjects stays, none of rare ones.
-        ("Phi-1_5", "capital", 0, 2, 0, 0, 10),
-        ("Phi-1_5", "capital", 100_000, 2, 1, 0, 10),
-        ("Phi-1_5", "language", 100, 2, 0, 1, 10),
-        ("Phi-1_5", "language", 100_000, 2, 0, 0, 10),
-        ("Phi-1_5", "religion", 100_000, 2, 2, 0, 10),  # has no rare subject
-    ],
-    columns=["model", "relation", "occurrences", "asked", "kept", "neither", "facts"],
-)
+def table(text: str) -> pd.DataFrame:
+    """Read a table in columns of text."""
+    return pd.read_csv(io.StringIO(text), sep=r"\s+")
+
+
+# Of frequent subjects' facts half of the answers stay in one relation, of rare ones
+# none; the last relation has no rare subject.
+CONTRADICTIONS = table("""
+model    relation  occurrences  asked  kept  neither  facts
+Phi-1_5  capital             0      2     0        0     10
+Phi-1_5  capital        100000      2     1        0     10
+Phi-1_5  language          100      2     0        1     10
+Phi-1_5  language       100000      2     0        0     10
+Phi-1_5  religion       100000      2     2        0     10
+""")
 
 
 def test_ends_are_compared_where_a_relation_has_both():
@@ -93,16 +99,11 @@ def test_ends_are_compared_where_a_relation_has_both():
 
 
 def test_changes_are_paired_with_asking_again():
-    counts = pd.DataFrame(
-        [
-            ("1b", "typo", "all", 2, 0, 6, 3, 30),
-            ("1b", "typo", "all", 2, 1, 6, 3, 10),
-        ],
-        columns=[
-            *("model", "change", "answers", "reruns", "reruns_changed"),
-            *("prompts", "prompts_changed", "questions"),
-        ],
-    )
+    counts = table("""
+model  change  answers  reruns  reruns_changed  prompts  prompts_changed  questions
+1b     typo    all           2               0        6                3         30
+1b     typo    all           2               1        6                3         10
+""")
     (row,) = analysis.changes_by_prompt(counts, **DRAWS).itertuples()
     assert (row.model, row.change) == ("Llama 3.2 1B", "a typo")
     assert row.changed.estimate == pytest.approx(0.5)
@@ -129,15 +130,13 @@ def test_changes_by_confidence_take_the_mean_over_prompts():
 
 
 def test_recall_has_a_row_a_fact():
-    counts = pd.DataFrame(
-        {
-            "model": "m",
-            "relation": ["P17"] * 2 + ["P36"] * 2,
-            "occurrences": [0, 4] * 2,
-            "facts": [10, 20, 30, 10],
-            "right": [1, 10, 3, 5],
-        }
-    )
+    counts = table("""
+model  relation  occurrences  facts  right
+m      P17                 0     10      1
+m      P17                 4     20     10
+m      P36                 0     30      3
+m      P36                 4     10      5
+""")
     curve = analysis.recall_by_occurrences(counts, "m", {"right": "right"}, **DRAWS)
     assert curve["n"].tolist() == [40, 30]
     assert curve["pooled"].tolist() == pytest.approx([0.1, 0.5])
