@@ -12,6 +12,7 @@ import pandas as pd
 
 from helpers import stats
 from helpers.stats.within_groups import sums_by_group
+from notebooks.kit.plots import result_tables
 
 MODEL_TITLES = {
     "EleutherAI_pythia-1.4b": "Pythia 1.4B",
@@ -166,7 +167,7 @@ def _kept_shares_of_facts(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 class DifferenceOfEnds(NamedTuple):
-    """Frequent less rare subjects: over all, within relations, without one of them."""
+    """Often less seldom: over all, within relations, and without one relation."""
 
     model: str
     pooled: float
@@ -186,25 +187,39 @@ def difference_of_ends_by_model(counts: pd.DataFrame, **draws: int) -> pd.DataFr
     is the least difference once one relation is left out, ``without`` that relation.
     """
     facts = _kept_shares_of_facts(counts)
-    is_frequent = facts["occurrences"] >= FREQUENT_SUBJECT
-    at_an_end = is_frequent | (facts["occurrences"] < RARE_SUBJECT)
-    ends = facts.assign(frequent=is_frequent)[at_an_end]
+    is_often = facts["occurrences"] >= FREQUENT_SUBJECT
+    at_an_end = is_often | (facts["occurrences"] < RARE_SUBJECT)
+    ends = facts.assign(often=is_often, value=facts["kept"])[at_an_end]
     rows = []
     for name, title in _titles_of_models(counts).items():
-        of_model = ends[ends["model"] == name]
-        rows.append(_difference_of_ends(of_model, title, **draws))
+        rows.append(difference_of_ends(ends[ends["model"] == name], title, **draws))
     return pd.DataFrame(rows)
 
 
-def _difference_of_ends(
-    facts: pd.DataFrame, title: str, **draws: int
+def recall_difference_by_model(counts: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Return how much more facts are completed rightly that stand in text most often.
+
+    Those of the highest number of occurrences less those that never occur.
+    """
+    most = counts["occurrences"].max()
+    at_an_end = counts["occurrences"].isin([0, most])
+    rows = []
+    for model, of_model in counts[at_an_end].groupby("model"):
+        facts = _facts_of_counts(of_model, "right")
+        facts = facts.assign(often=facts["occurrences"] == most)
+        rows.append(difference_of_ends(facts, model, **draws))
+    return pd.DataFrame(rows)
+
+
+def difference_of_ends(
+    facts: pd.DataFrame, model: str, **draws: int
 ) -> DifferenceOfEnds:
-    """Compare the ends of one model, in the relations that have both."""
-    means = facts.groupby("frequent")["kept"].mean()
-    n_kinds = facts.groupby("relation")["frequent"].transform("nunique")
+    """Compare ``value`` of facts met often and seldom, in relations that have both."""
+    means = facts.groupby("often")["value"].mean()
+    n_kinds = facts.groupby("relation")["often"].transform("nunique")
     both = facts[n_kinds == 2]
     codes, names = pd.factorize(both["relation"])
-    rows = np.column_stack([both["kept"], both["frequent"], codes]).astype(float)
+    rows = np.column_stack([both["value"], both["often"], codes]).astype(float)
     interval = stats.bootstrap(rows, difference_of_two_levels, codes, **draws)
     without = {}
     for code, name in enumerate(names):
@@ -214,7 +229,7 @@ def _difference_of_ends(
         without[name] = float(difference_of_two_levels(rest))
     least = min(without, key=without.__getitem__)
     return DifferenceOfEnds(
-        model=title,
+        model=model,
         pooled=float(means[True] - means[False]),
         estimate=interval.estimate,
         low=interval.low,
@@ -354,3 +369,75 @@ def table_of_measures(measures: pd.DataFrame, model: str) -> pd.DataFrame:
     return shown.assign(
         label=shown["score"].map(MEASURE_TITLES), object=shown["object"].map(objects)
     )
+
+
+def table_of_changes(changes: pd.DataFrame) -> pd.DataFrame:
+    """Return what changes of the prompt add, of all answers and of those read."""
+    rows = []
+    for _, row in changes.iterrows():
+        added = row["added"]
+        text = result_tables.interval(added.estimate, added.low, added.high, digits=2)
+        rows.append(
+            {
+                "model": row["model"],
+                "change": row["change"],
+                "answers": row["answers"],
+                "changed": row["changed"].estimate,
+                "asked again": row["asked again"].estimate,
+                "added": text,
+                "sampling": row["sampling"],
+                "questions": row["changed"].n,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def effects_and_controls(
+    tables: Mapping[str, pd.DataFrame], **draws: int
+) -> pd.DataFrame:
+    """Return what the four chapters find in others' answers, each with its control.
+
+    `tables` are the counts by name. Of confidences, low and high are the least and the
+    most of the models, without an interval.
+    """
+    rows = []
+    for ends, what in (
+        (
+            difference_of_ends_by_model(tables["contradictions"], **draws),
+            "own object kept: frequent less rare subjects",
+        ),
+        (
+            recall_difference_by_model(tables["recall"], **draws),
+            "right: in 1,024 sentences or more less in none",
+        ),
+    ):
+        for row in ends.itertuples():
+            control = f"pooled {row.pooled:.2f}; without {row.without} {row.least:.2f}"
+            rows.append(_effect(what, row.model, row, control))
+    changes = changes_by_prompt(tables["reruns"], **draws)
+    typos = changes[(changes["change"] == "a typo") & (changes["answers"] == "all")]
+    for _, row in typos.iterrows():
+        again = row["asked again"].estimate
+        control = f"asked again {again:.2f}"
+        what = "answer changed: a typo less asking again"
+        rows.append(_effect(what, row["model"], row["added"], control))
+    falls = falls_by_confidence(changes_by_confidence(tables["confidence"]))
+    own = falls["own"]
+    range_of_models = stats.Interval(own.median(), own.min(), own.max(), len(own))
+    control = f"by other models' confidence {falls['other models'].median():.2f}"
+    what = "answer changed: least sure less surest fifth"
+    rows.append(_effect(what, "median of 16 models", range_of_models, control))
+    return pd.DataFrame(rows)
+
+
+def _effect(
+    what: str,
+    model: str,
+    interval: stats.Interval | stats.Difference | DifferenceOfEnds,
+    control: str,
+) -> dict[str, object]:
+    """Return a row of the table of effects and controls."""
+    text = result_tables.interval(
+        interval.estimate, interval.low, interval.high, digits=2
+    )
+    return {"what": what, "model": model, "effect": text, "control": control}

@@ -162,6 +162,22 @@ def test_kept_tables_give_what_the_publishers_files_give():
     assert shares == [0.134, 0.165, 0.159, 0.2, 0.201, 0.234, 0.359, 0.549, 0.802]
 
 
+def test_recall_is_compared_at_both_ends():
+    counts = table("""
+model  relation  occurrences  facts  right
+m      P17                 0     10      1
+m      P17                 4     10     10
+m      P17                16     10      6
+m      P36                 0     10      5
+m      P36                16     10      8
+m      P38                16      5      5
+""")
+    (row,) = analysis.recall_difference_by_model(counts, **DRAWS).itertuples()
+    assert row.pooled == pytest.approx(19 / 25 - 0.3)
+    assert (row.estimate, row.relations) == (pytest.approx(0.4), 2)
+    assert (row.least, row.without) == (pytest.approx(0.3), "P17")
+
+
 class TestSentencesOfTheChapters:
     """What the chapters say of these tables in words."""
 
@@ -196,6 +212,17 @@ class TestSentencesOfTheChapters:
         assert (falls["own"] > 0.17).all()
         assert falls["own"].idxmin() == "mpt-7b"
         assert (falls["other models"].drop("mpt-7b") > 0.09).all()
+
+    def test_effects_and_controls(self):
+        names = ("contradictions", "reruns", "confidence", "recall")
+        tables = {name: load_counts(name) for name in names}
+        effects = analysis.effects_and_controls(tables, n_resamples=100, seed=0)
+        assert len(effects) == 10
+        mistral = effects.query("model == 'Mistral 7B'").iloc[0]
+        assert mistral["effect"].startswith("0.23 [")
+        assert mistral["control"] == "pooled 0.32; without capital-of 0.09"
+        released = effects.query("model == 'GPT-2, released'").iloc[0]
+        assert released["effect"].startswith("0.49 [")
 
     def test_recall(self):
         measures = load_counts("recall_measures").set_index(
