@@ -31,17 +31,24 @@ CHANGE_TITLES = {
     "example": "an example first",
 }
 MEASURE_TITLES = {
-    "sum": "sum: log-probability of the sentence",
-    "lead": "that less the mean of the other options",
-    "share": "share among the options",
-    "PMI": "PMI: share by that with other subjects",
+    "sum": "log-probability",
+    "lead": "less the other options",
+    "share": "share of the options",
+    "PMI": "PMI",
     "answer": "right answer",
 }
-RECALL_TITLES = {
-    "right": "right answer",
-    "favourite": "favourite option of the relation",
-    "other": "option after the right one",
+TRAINED_ON_WIKIPEDIA = "GPT-2, Wikipedia alone"
+RELEASED = "GPT-2, released"
+RECALL_CONTROLS = {
+    "favourite": "its favourite option",
+    "other": "the option after the right one",
 }
+CONFIDENCE_TITLES = {
+    "own": "median, own confidence",
+    "other models": "median, that of the others",
+}
+# Models whose confidence tells least.
+SHOWN_ALONE = ("falcon-7b", "mpt-7b")
 
 
 def row_a_unit(counts: pd.DataFrame, units: str) -> pd.DataFrame:
@@ -273,10 +280,11 @@ def changes_by_prompt(counts: pd.DataFrame, **draws: int) -> pd.DataFrame:
         }
         rows.append(row)
     changes = pd.DataFrame(rows)
-    order = {title: place for place, title in enumerate(titles.values())}
-    return changes.sort_values(
-        "model", key=lambda column: column.map(order), kind="stable"
-    ).reset_index(drop=True)
+    # In the order of the titles, the models first.
+    for column, ordered in (("change", CHANGE_TITLES), ("model", titles)):
+        places = pd.Categorical(changes[column], list(ordered.values()))
+        changes = changes.iloc[places.codes.argsort(kind="stable")]
+    return changes.reset_index(drop=True)
 
 
 def rows_of_changes(changes: pd.DataFrame) -> pd.DataFrame:
@@ -327,6 +335,16 @@ def median_changes_by_confidence(by_model: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(medians).reset_index()
 
 
+def curves_of_confidence(by_model: pd.DataFrame) -> pd.DataFrame:
+    """Return the curves of a figure: both confidences of the median, two models."""
+    medians = median_changes_by_confidence(by_model)
+    medians = medians.assign(whose=medians["confidence"].map(CONFIDENCE_TITLES))
+    own = by_model[by_model["confidence"] == "own"]
+    alone = own[own["model"].isin(SHOWN_ALONE)]
+    alone = alone.assign(whose=alone["model"] + ", own confidence")
+    return pd.concat([medians, alone], ignore_index=True)
+
+
 def falls_by_confidence(by_model: pd.DataFrame) -> pd.DataFrame:
     """Return by model how much less the surest fifth changes than the least sure one.
 
@@ -353,6 +371,14 @@ def recall_by_occurrences(
     return pd.concat(parts, ignore_index=True)
 
 
+def recall_and_controls(counts: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Return recall of GPT-2 by occurrences for a figure: both models, two controls."""
+    titles = {"right": TRAINED_ON_WIKIPEDIA, **RECALL_CONTROLS}
+    of_wikipedia = recall_by_occurrences(counts, TRAINED_ON_WIKIPEDIA, titles, **draws)
+    released = recall_by_occurrences(counts, RELEASED, {"right": RELEASED}, **draws)
+    return pd.concat([of_wikipedia, released], ignore_index=True)
+
+
 def _facts_of_counts(counts: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return a row a fact with ``value`` 1 or 0, as many ones as the column says."""
     groups = counts[["relation", "occurrences"]]
@@ -364,7 +390,7 @@ def _facts_of_counts(counts: pd.DataFrame, column: str) -> pd.DataFrame:
 def table_of_measures(measures: pd.DataFrame, model: str) -> pd.DataFrame:
     """Return one model's correlations of measures with occurrences, for a figure."""
     rows = measures[measures["model"] == model]
-    objects = {"right": "right object", "other": "option after it"}
+    objects = {"right": "right object", "other": "placebo"}
     shown = rows[rows["object"].isin(objects)]
     return shown.assign(
         label=shown["score"].map(MEASURE_TITLES), object=shown["object"].map(objects)
@@ -412,7 +438,7 @@ def effects_and_controls(
         ),
     ):
         for row in ends.itertuples():
-            control = f"pooled {row.pooled:.2f}; without {row.without} {row.least:.2f}"
+            control = f"pooled {row.pooled:.2f}; without one relation {row.least:.2f}"
             rows.append(_effect(what, row.model, row, control))
     changes = changes_by_prompt(tables["reruns"], **draws)
     typos = changes[(changes["change"] == "a typo") & (changes["answers"] == "all")]
