@@ -45,7 +45,7 @@ class ModelWork:
 
 @contextmanager
 def count_work(model: LanguageModel) -> Iterator[ModelWork]:
-    """Count the work of a model inside the block, whoever calls it.
+    """Count the work of a model inside the block, by any caller.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def full_logits_scores(
 def _score_from_full_logits(model: LanguageModel, batch: list[Row]) -> TokenScores:
     ids, mask = network_inputs.pad_ids(model, [row.ids for row in batch])
     logits = model.model(input_ids=ids, attention_mask=mask).logits
-    # The first logits foretell the second token.
+    # The first logits predict the second token.
     return _scored_tokens(logits.log_softmax(-1), batch, first_position=1)
 
 

@@ -366,7 +366,7 @@ def run_command(
             file=sys.stderr,
         )
         return 2
-    except BrokenPipeError:  # whoever read along has what they wanted
+    except BrokenPipeError:  # the reader of the pipe has enough
         _discard_further_output()
         return 0
     except OSError as error:

@@ -16,7 +16,7 @@ from helpers.stats.over_runs import POWER, EstimateOfRun, mean_over_runs
 
 # The rival of every measure, named before any was graded: one plain question.
 RIVAL = "qa0 right"
-# Exposures from, to; each level is held against facts that were never read.
+# Exposures from, to; each level is compared with facts that were never read.
 LEVELS = {
     "read or never": (1, np.inf),
     "1 to 4 or never": (1, 4),

@@ -1,4 +1,4 @@
-"""What is wrong with a model's files, told by its true cause, whoever loads them.
+"""What is wrong with a model's files, told by its true cause, for every loader.
 
 Files are looked at before a library reads them, for libraries blame what they were
 doing: a pointer of Git LFS is to them a header that is too large.

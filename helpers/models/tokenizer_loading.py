@@ -86,7 +86,7 @@ def load_tokenizer(
         tokenizer = _tokenizer_of_class(folder, code)
     _log_warning(
         f"{name} has no {TOKENIZER_FILE}: its tokens are those that transformers "
-        f"({type(tokenizer).__name__}) makes of its vocabulary, held against no other."
+        f"({type(tokenizer).__name__}) makes of its vocabulary, compared with no other."
     )
     return tokenizer
 

@@ -21,7 +21,7 @@ from notebooks.kit.plots import result_tables, shared_figures
 SMOLLM2_ARCHIVE = PROJECT_FOLDER / "results" / "smollm2.zip"
 # Fewer questions, in the model's chat template
 SMOLLM2_CHAT_ARCHIVE = PROJECT_FOLDER / "results" / "smollm2-chat.zip"
-# Occurrences in a thousand million words, from which each is
+# Occurrences per billion words, from which each is
 FREQUENCY_GROUPS = (0, 30, 300, 3_000, 30_000)
 MAIN_MEASURES = (
     "MONITOR",

@@ -1,7 +1,7 @@
 """Make the table of name frequencies: ``python -m notebooks.atlas.name_frequencies``.
 
 It needs wordfreq 3.1.1, which nothing else does. The table gives the Zipf frequency of
-each subject and object of the atlas (log10 of occurrences in a thousand million words,
+each subject and object of the atlas (log10 of occurrences per billion words,
 of Wikipedia, subtitles, news, books and the web); 0 for a name that is not listed.
 """
 
