@@ -1,7 +1,7 @@
 """A model on a server, to be scored and asked like one that is at hand.
 
-The tokenizer is loaded here, for prompts are sent as ids, and compared with the server's
-own.
+The tokenizer is loaded here, for prompts are sent as ids, and compared with the
+server's own.
 """
 
 import os
