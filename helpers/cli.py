@@ -94,6 +94,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "half of the facts: choose a measure on one, report the other",
     },
     "--csv": {"action": "store_true", "help": "print the whole table as CSV"},
+    "--agree": {"action": "store_true", "help": "agree to them, once for all runs"},
     "--folder": {"type": Path, "help": "where to write; one in build by default"},
 }
 # What a light install may lack is a library; a lack of these is a fault of ours.
@@ -317,9 +318,19 @@ def print_devices(args: argparse.Namespace) -> None:
         print(f"Reading {tokens:,} tokens would take about {seconds:.3g} seconds.")
 
 
+def print_model_terms(args: argparse.Namespace) -> None:
+    """Show the terms of a model that packages carry, or agree to them."""
+    from helpers.models import model_packages
+
+    if args.agree:
+        model_packages.agree_to_terms(args.name)
+    print(model_packages.terms_of_model(args.name))
+
+
 LOGS_ARGUMENTS = "files --beside --study --metric --margin --json --folder --set"
 COMMANDS: Commands = {
     "measure": (print_model_measures, "name studies --runs --set"),
+    "terms": (print_model_terms, "name --agree"),
     "devices": (print_devices, "model --set"),
     "logs": (print_log_measures, LOGS_ARGUMENTS),
     "grade": (print_grades, "scores --split --csv"),

