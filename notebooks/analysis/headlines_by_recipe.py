@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.datasets import testbed
+from helpers.exchange import grading
 from helpers.metrics.roc_curve import area_of_run
 from helpers.stats.over_runs import EstimateOfRun, mean_of_run, mean_over_runs
 from notebooks.kit.plots import result_tables
@@ -45,6 +46,13 @@ AREAS = {
     "multiplicity": "multiplicity score",
 }
 RIVAL = "multiplicity"  # of asking once, named in advance
+# Columns of the table of all measures: size and change.
+RECIPES_OF_MEASURES = (
+    *(("xs", ""), ("s", ""), ("m", "")),
+    *(("xs", "no_questions"), ("xs", "one_wording")),
+    *(("xs", "no_hints"), ("m", "no_hints")),
+)
+WIDTH_OF_INTERVALS = "95 % intervals: plus or minus"  # the widest of the column
 LEVEL_OF_POINTS = 100
 Headline = Callable[[pd.DataFrame], EstimateOfRun]
 
@@ -284,6 +292,33 @@ def _estimate_in_words(
     return text, float(row[column])
 
 
+def areas_of_all_measures(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the AUC of every measure, by size and recipe: a row a measure.
+
+    The highest mean over the models as bundled stands first; the last row is half the
+    width of the widest interval of a column. Intervals are over facts and runs.
+    """
+    clear = grading.with_derived_measures(runs[testbed.is_exposure_clear(runs)])
+    columns = {}
+    widths = {}
+    for size, change in RECIPES_OF_MEASURES:
+        of_recipe = clear[(clear["size"] == size) & (clear["change"] == change)]
+        if of_recipe.empty:
+            continue
+        title = f"{size}, {RECIPES[change]}"
+        areas = {}
+        for column, measure in grading.MEASURES_BESIDE.items():
+            by_run = grading.areas_by_run(of_recipe.dropna(subset=column), column)
+            areas[measure] = mean_over_runs(by_run, null=0.5)
+        columns[title] = {name: area.estimate for name, area in areas.items()}
+        widths[title] = max((area.high - area.low) / 2 for area in areas.values())
+    table = pd.DataFrame(columns)
+    bundled = table.filter(like=RECIPES[""]).mean(axis=1)
+    table = table.loc[bundled.sort_values(ascending=False, kind="stable").index]
+    table.loc[WIDTH_OF_INTERVALS] = widths
+    return table.rename_axis("measure").reset_index()
+
+
 def write_tables(folder: Path) -> None:
     """Write the tables of the page about the testbed."""
     runs = testbed.load_testbed_runs()
@@ -299,6 +334,7 @@ def tables_of_page(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
         "headlines": _in_words(by_recipe),
         "halves": _in_words(by_half),
         "predictions": outcomes_of_predictions(runs),
+        "measures": areas_of_all_measures(runs).round(2),
     }
 
 

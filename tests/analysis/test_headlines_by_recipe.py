@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.datasets.testbed import load_testbed_runs
+from helpers.datasets.testbed import is_exposure_clear, load_testbed_runs
 from notebooks.analysis import headlines_by_recipe as testbed
 
 RUNS = load_testbed_runs()
@@ -43,6 +43,20 @@ def test_a_recipe_is_held_against_the_bundled_one_of_the_same_start():
     assert cost.loc["as bundled", "estimate"] == pytest.approx(25)
     assert cost.loc["no word before a question", "estimate"] == pytest.approx(12.5)
     assert cost.loc["no word before a question", "change_by"] == pytest.approx(-12.5)
+
+
+def test_all_measures_are_ranked_by_their_mean_over_the_bundled_sizes():
+    table = testbed.areas_of_all_measures(RUNS).set_index("measure")
+    width = table.loc[testbed.WIDTH_OF_INTERVALS]
+    areas = table.drop(testbed.WIDTH_OF_INTERVALS)
+    bundled = areas[[f"{size}, as bundled" for size in ("xs", "s", "m")]].mean(axis=1)
+    assert bundled.is_monotonic_decreasing
+    assert (bundled.size, areas.shape[1]) == (20, len(testbed.RECIPES_OF_MEASURES))
+    of_m = RUNS[(RUNS["run"] == "m-0") & is_exposure_clear(RUNS)].set_index("item")
+    own = testbed.area_of_column("latent_knowledge score", of_m)
+    assert areas.loc["IC-LKE", "m, as bundled"] == pytest.approx(own.estimate)
+    standard_error = (own.influence**2).sum() ** 0.5
+    assert width["m, as bundled"] > 1.9 * standard_error
 
 
 def test_the_lead_is_the_difference_of_the_areas():
