@@ -1,8 +1,9 @@
 """Two models' logs compared on the same documents: a difference with its interval."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,8 +11,15 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError, printable_line
+from helpers.datasets.fact_identity import folded_text
 from helpers.exchange import logs, multiplicity_of_logs, planning
 from helpers.exchange.logs.chat_templates import text_without_template
+from helpers.exchange.logs.documents import (
+    best_pairs,
+    document_identity,
+    example_of_question,
+    with_items_of_first,
+)
 from helpers.exchange.logs.log import Log
 from helpers.io import files
 from helpers.stats import clusters as clustered
@@ -28,7 +36,6 @@ MEASURE_COLUMNS = {
     "self-consistency": "self_consistency",
 }
 N_EXAMPLES = 3  # documents that a note names
-EXAMPLE_LENGTH = 60  # characters
 
 
 class ComparedLogs(NamedTuple):
@@ -53,10 +60,17 @@ class Task:
         """Return the name of the task in the first log."""
         return self.logs[0].task
 
-    def keys(self, item: str) -> list[Hashable]:
-        """Return what identifies a document: question, options, correct answer."""
-        keys = [_document_key(log.rows[item]) for log in self.logs]
-        return list(dict.fromkeys(keys))
+    def keys(self) -> dict[str, list[str]]:
+        """Return who each document is, once in each wording."""
+        keys = {}
+        for item in self.items:
+            identities = [document_identity(log.rows[item]) for log in self.logs]
+            keys[item] = list(dict.fromkeys(identities))
+        return keys
+
+    def questions(self, item: str) -> set[str]:
+        """Return the questions of a document, without differences of spelling."""
+        return {folded_text(log.rows[item]["question"]) for log in self.logs}
 
     def prompts(self, item: str) -> set[str]:
         """Return the prompts of a document."""
@@ -178,6 +192,7 @@ def _tasks_of_side(
         )
     tasks = []
     for group in groups:
+        group = with_items_of_first(group)
         joined = logs.join_logs(group)
         if len(group) > 1:
             scores = multiplicity_of_logs.scored_log(joined).table
@@ -192,11 +207,10 @@ def _tasks_of_side(
 
 def _share_documents(log: Log, other: Log) -> bool:
     """Return whether two logs of a model are of one task."""
-    for item, row in log.rows.items():
-        if item in other.rows:
-            same_question = row["question"] == other.rows[item]["question"]
-            return same_question or log.task == other.task
-    return False
+    identities = {document_identity(row) for row in log.rows.values()}
+    if not identities.isdisjoint(map(document_identity, other.rows.values())):
+        return True
+    return log.task == other.task and not set(log.rows).isdisjoint(other.rows)
 
 
 def _with_different_names(sides: list[list[Task]]) -> list[list[Task]]:
@@ -227,29 +241,19 @@ def _check_sides(sides: list[list[Task]]) -> None:
     logs.check_same_tool(every_log)
 
 
-def _document_key(row: logs.Record) -> Hashable:
-    """Return a document's question, options in any order, and correct answer."""
-    if not row["options"]:
-        return row["question"], str(row["target"])
-    return (
-        row["question"],
-        tuple(sorted(row["options"])),
-        row["options"][row["answer"]],
-    )
-
-
 def _tasks_in_common(
     first: list[Task], second: list[Task], notes: list[str]
 ) -> list[tuple[Task, Task]]:
     """Return tasks of two models that hold the same documents."""
     tasks_of_key = defaultdict(list)
     for task in second:
-        for key in _keys_of_task(task):
-            tasks_of_key[key].append(task)
+        for keys in task.keys().values():
+            for key in keys:
+                tasks_of_key[key].append(task)
     matched = []
     for task in first:
-        for key in _keys_of_task(task):
-            if tasks_of_key.get(key):
+        for key in chain.from_iterable(task.keys().values()):
+            if key in tasks_of_key:
                 matched.append((task, tasks_of_key[key][0]))
                 break
         else:
@@ -267,29 +271,10 @@ def _tasks_in_common(
     return matched
 
 
-def _keys_of_task(task: Task) -> list[Hashable]:
-    """Return the keys of all documents of a task."""
-    keys: dict[Hashable, None] = {}
-    for item in task.items:
-        keys |= dict.fromkeys(task.keys(item))
-    return list(keys)
-
-
 def _paired_documents(first: Task, second: Task, notes: list[str]) -> Pairs:
     """Pair the documents of two tasks, and note those that are in one alone."""
-    items_of_key = defaultdict(list)
-    for item in second.items:
-        for key in second.keys(item):
-            items_of_key[key].append(item)
-    pair_of_item = {}
-    taken = set()
-    for item in first.items:
-        for key in first.keys(item):
-            free = [other for other in items_of_key[key] if other not in taken]
-            if free:
-                pair_of_item[item] = free[0]
-                taken.add(free[0])
-                break
+    pair_of_item = best_pairs(first.keys(), second.keys())
+    taken = set(pair_of_item.values())
     alone = [item for item in first.items if item not in pair_of_item]
     alone_in_second = [item for item in second.items if item not in taken]
     notes.extend(_notes_on_unpaired(first, alone, second))
@@ -332,12 +317,11 @@ def _notes_on_unpaired(task: Task, items: list[str], other: Task) -> list[str]:
     """Return notes that name documents of a task that the other does not hold."""
     questions: set[str] = set()
     for item in other.items:
-        questions.update(log.rows[item]["question"] for log in other.logs)
+        questions.update(other.questions(item))
     changed = []
     absent = []
     for item in items:
-        own_questions = {log.rows[item]["question"] for log in task.logs}
-        if own_questions & questions:
+        if task.questions(item) & questions:
             changed.append(item)
         else:
             absent.append(item)
@@ -347,21 +331,14 @@ def _notes_on_unpaired(task: Task, items: list[str], other: Task) -> list[str]:
         (absent, "are not in"),
     ):
         if unpaired:
-            examples = "; ".join(_example(task, item) for item in unpaired[:N_EXAMPLES])
+            rows = [task.logs[0].rows[item] for item in unpaired[:N_EXAMPLES]]
+            examples = "; ".join(map(example_of_question, rows))
             notes.append(
                 f"{task.name}: {len(unpaired)} of {len(task.items)} documents of "
                 f"{task.model} {cause} the logs of {other.model}, and are left out, "
                 f"such as {examples}."
             )
     return notes
-
-
-def _example(task: Task, item: str) -> str:
-    """Return the beginning of a document's question."""
-    question = printable_line(task.logs[0].rows[item]["question"])
-    if len(question) > EXAMPLE_LENGTH:
-        return question[:EXAMPLE_LENGTH] + "..."
-    return question
 
 
 def _compare_prompts(pairs: Pairs, prompts: str, notes: list[str]) -> None:

@@ -155,6 +155,49 @@ def test_row_numbers_of_inspect_are_no_documents(tmp_path):
         differences_of_logs(paths[:1], [[other]])
 
 
+def test_numbers_of_rows_and_blanks_are_no_other_document(tmp_path):
+    """Another version of a data set has other row numbers and blanks at the end."""
+    lines = lines_of_marks([1, 0, 1], about={"idx": [0, 1, 2]})
+    others = lines_of_marks([0, 0, 1], about={"idx": [9, 8, 7]})
+    for number, line in enumerate(others):
+        line["doc_hash"] = f"other{number}"
+        line["doc"]["q"] += " "
+    first = write_lm_eval_log(tmp_path / "a", lines, model="big")
+    second = write_lm_eval_log(tmp_path / "b", others[::-1], model="small")
+    row = differences_of_logs([first], [[second]]).table.iloc[0]
+    assert (row["n"], row["first"], row["second"]) == (3, 2 / 3, 1 / 3)
+
+
+def test_ids_of_messages_are_no_other_document(tmp_path):
+    """Inspect draws an id for each message anew."""
+    paths = []
+    for model, letter in (("a", "A"), ("b", "B")):
+        samples = []
+        for number in (1, 2):
+            content = [{"type": "text", "text": f"Question {number}?"}]
+            asked = [{"id": f"{model}{number}", "role": "user", "content": content}]
+            mark = {"A": "C", "B": "I"}[letter]
+            sample = inspect_sample(number, letter, mark, input=asked)
+            samples.append(sample | {"messages": []})
+        path = tmp_path / f"{model}.eval"
+        paths.append(write_inspect_archive(path, samples, f"hf/{model}"))
+    compared = differences_of_logs(paths[:1], [paths[1:]])
+    row = compared.table.iloc[0]
+    assert (row["n"], row["first"], row["second"]) == (2, 1.0, 0.0)
+    assert compared.notes == []
+
+
+def test_an_id_breaks_ties_of_documents_that_say_the_same(tmp_path):
+    """Two documents are asked twice; each goes with its own hash."""
+    lines = lines_of_marks([1, 0])
+    for line in lines:
+        line["doc"] = {"q": "twice"}
+    first = write_lm_eval_log(tmp_path / "a", lines, model="big")
+    second = write_lm_eval_log(tmp_path / "b", lines[::-1], model="small")
+    row = differences_of_logs([first], [[second]]).table.iloc[0]
+    assert (row["n"], row["mcnemar"], row["difference"]) == (2, 1.0, 0.0)
+
+
 def test_clusters_that_a_log_names_widen_the_interval(tmp_path):
     """Six documents a subject, all alike within it: as few as the subjects."""
     subjects = [f"s{number // 6}" for number in range(60)]

@@ -3,10 +3,12 @@
 import json
 import zipfile
 
+import numpy as np
 import pytest
 
 from helpers import UserError
 from helpers.exchange import logs
+from helpers.exchange.logs import documents
 from helpers.io import files
 from tests.tool_logs import (
     CITY_OPTIONS,
@@ -719,6 +721,107 @@ def test_generated_answers_of_inspect_are_read_from_json_too(tmp_path):
         )
 
 
+def inspect_quiz(path, questions, targets="AB", **more):
+    """Write a log whose samples are numbered from 1, each with the options of all."""
+    samples = []
+    for number, (question, target) in enumerate(zip(questions, targets, strict=True)):
+        said = {
+            "input": question,
+            "target": target,
+            "prompt": f"{path.name} {question}",
+        }
+        samples.append(inspect_sample(number, "A", "CI"["AB".index(target)], **said))
+    return write_inspect_archive(path, samples, **more)
+
+
+ASKED = ["Which country is Lyon in?", "Which country is Lima in?"]
+
+
+def test_an_id_alone_names_no_document(tmp_path):
+    """Rows 0 and 1 of another quiz have the same options and answers."""
+    first = inspect_quiz(tmp_path / "1.eval", ASKED)
+    other = inspect_quiz(tmp_path / "2.eval", ["Is iron heavy?", "Is water wet?"])
+    sentence = r"share ids and no question: one asks .*Lyon.* and .*iron"
+    with pytest.raises(UserError, match=sentence):
+        logs.read_logs([first, other])
+    partly = inspect_quiz(tmp_path / "3.eval", [ASKED[0], "Is water wet?"])
+    log = logs.read_logs([first, partly])
+    assert log.table["item"].nunique() == 1
+    assert log.notes == [
+        '3.eval has 1 other questions under ids of the first log, such as "Which '
+        'country is Lima in?" and "Is water wet?": they are left out.',
+        "1 of 2 documents are left out, because some log lacks them.",
+    ]
+
+
+def test_a_document_goes_by_its_text_wherever_it_stands(tmp_path):
+    """In reverse order, in other case and blanks: ids 0 and 1 are each other's."""
+    first = inspect_quiz(tmp_path / "1.eval", ASKED, "AA")
+    turned = [f"{question.upper()} \u200b" for question in reversed(ASKED)]
+    other = inspect_quiz(tmp_path / "2.eval", turned, "AA")
+    log = logs.read_logs([first, other])
+    assert log.notes == []
+    assert (
+        log.table["item"].tolist() == np.repeat(log.table["item"].unique(), 2).tolist()
+    )
+    assert logs.load_logs([first, other], "sum", "")[1].rows.keys() == set(
+        log.table["item"]
+    )
+
+
+@pytest.mark.parametrize(
+    "reworded",
+    [
+        ["In what country is Lyon?", "In what country is Lima?"],
+        ["Lyon ist wo?", "Lima ist wo?"],
+        [f"Oslo: Norway. {question}" for question in ASKED],
+    ],
+)
+def test_other_words_under_one_id_are_joined_and_said(tmp_path, reworded):
+    first = inspect_quiz(tmp_path / "1.eval", ASKED)
+    other = inspect_quiz(tmp_path / "2.eval", reworded)
+    log = logs.read_logs([first, other])
+    assert log.table["item"].nunique() == 2
+    [note] = log.notes
+    assert note.startswith(
+        "2.eval asks 2 of 2 documents in other words than the first log, such as "
+        '"Which country is Lyon in?" and "'
+    )
+
+
+def test_scripts_without_blanks_share_letters(tmp_path):
+    first = inspect_quiz(tmp_path / "1.eval", ["法国的首都是哪里", "秘鲁的首都是哪里"])
+    other = inspect_quiz(tmp_path / "2.eval", ["哪里是法国的首都", "哪里是秘鲁的首都"])
+    assert logs.read_logs([first, other]).table["item"].nunique() == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"idx": 1, "q": "Lyon?"}, {"idx": 7, "q": "Lyon? "}, True),
+        ({"idx": {"question": 1}, "q": "Lyon?"}, {"q": "Lyon?"}, True),
+        ({"question_id": 1, "q": "Lyon?"}, {"Record ID": "x", "q": "Lyon?"}, True),
+        ({"q": {"id": 3, "text": "Lyon?"}}, {"q": {"text": "Lyon?"}}, True),
+        ({"q": "Lyon?"}, {"q": "Lima?"}, False),
+        ({"id": 1}, {"id": 2}, False),
+        ({"id": "Lyon", "label": 1}, {"id": "Lima", "label": 1}, False),
+    ],
+)
+def test_numbers_of_rows_are_no_part_of_a_document(one, other, same):
+    questions = {documents.question_of_document(row) for row in (one, other)}
+    assert (len(questions) == 1) == same
+
+
+def test_targets_that_differ_in_case_are_one(tmp_path):
+    first = write_lm_eval_log(
+        tmp_path / "1", [lm_eval_text_line("a", "Rome", 1.0, "x", "Rome")]
+    )
+    other = write_lm_eval_log(
+        tmp_path / "2", [lm_eval_text_line("a", "Bonn", 0.0, "y", "rome ")]
+    )
+    assert logs.read_logs([first, other]).table["right"].tolist() == [True, False]
+
+
 def test_archives_packed_by_zstandard_are_read(tmp_path):
     paths = []
     for prompt, letter in (("p", "A"), ("q", "C")):
@@ -765,7 +868,9 @@ def test_details_of_lighteval_are_read_like_samples_of_the_harness(tmp_path):
     table = log.table
     assert list(options(table).values()) == [[0, 1], [2, 2]]
     assert table["right"].tolist() == [True, False, True, True]
-    assert (log.notes, log.model, log.kind) == ([], "org/m", "choices")
+    assert (log.model, log.kind) == ("org/m", "choices")
+    [note] = log.notes
+    assert "asks 2 of 2 documents in other words than the first log" in note
     assert set(table["relation"]) == {"capitals|0"}
     said = write_lighteval_details(
         tmp_path / "z", [("0", "a?", ("Rome",), 0, ["Rome", " Oslo"])]

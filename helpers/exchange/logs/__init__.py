@@ -7,6 +7,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.exchange.logs import every_eval_ever, inspect_ai, lighteval, lm_eval
+from helpers.exchange.logs.documents import same_text, with_items_of_first
 from helpers.exchange.logs.log import Joined, Log, Record
 from helpers.io import files
 
@@ -24,15 +25,18 @@ def read_logs(
 
     The first is the default prompt. By `rule` log-likelihoods choose an option
     (`lm_eval.METRIC_OF_RULE`), in a tie none: this is no answer, which is wrong and
-    agrees with no other. `item` is the document's hash, `right` the log's own mark
-    where answers are texts (`option` and `answer` are -1 then), by `metric` or the
-    first that there is; the notes say what is left out.
+    agrees with no other. `item` is the document's name in the first, `right` the log's
+    own mark where answers are texts (`option` and `answer` are -1 then), by `metric` or
+    the first that there is; the notes say what is left out.
     """
-    return join_logs(load_logs(paths, rule, metric))
+    return join_logs(with_items_of_first(load_logs(paths, rule, metric)))
 
 
 def join_logs(logs: list[Log]) -> Joined:
-    """Return logs of one task, each with other prompts, as one table of choices."""
+    """Return logs of one task, each with other prompts, as one table of choices.
+
+    A document has one name in all of them (:func:`with_items_of_first`).
+    """
     shared, notes = _shared_documents(logs)
     different = {tuple(log.rows[item]["prompt"] for item in shared) for log in logs}
     if len(different) < len(logs):
@@ -62,7 +66,8 @@ def join_logs(logs: list[Log]) -> Joined:
 @files.reraise_as_malformed_file("One of the logs")
 def read_repeated_answers(paths: Sequence[str | Path], metric: str = "") -> Joined:
     """Read all answers to a prompt: `text`, its mark, and the others as `repeats`."""
-    logs = load_logs(paths, lm_eval.LOG_RULES[0], metric, repeats=True)
+    every_log = load_logs(paths, lm_eval.LOG_RULES[0], metric, repeats=True)
+    logs = with_items_of_first(every_log)
     shared, notes = _shared_documents(logs)
     if len({_texts_of_log(log, shared) for log in logs}) < len(logs):
         raise UserError(
@@ -237,7 +242,7 @@ def _numbered_row(log: Log, item: str, first: Record) -> Record:
     else:
         option = -1
         answer = -1
-        same_answer = row["target"] == first["target"]
+        same_answer = same_text(row["target"], first["target"])
     if not same_answer:
         raise UserError(
             f"{log.path} has another correct answer to a document than the first log: "

@@ -105,7 +105,8 @@ def _inspect_sample(row: Record, epoch: int) -> Record:
             answer = target[0]
     # Rows of two data sets may have one name: ours say what they are about.
     identity = (row["about"] or {}).get("identity")
-    return {
+    named = {"identity": identity} if identity else {}
+    return named | {
         "id": identity or row["item"],
         "epoch": epoch,
         "input": row["read"] or row["prompt"],

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError
+from helpers.exchange.logs.documents import question_of_document
 from helpers.exchange.logs.log import (
     NO_OPTION,
     Log,
@@ -97,10 +98,11 @@ def _logged_answer(sample: Record, path: str, metric: str) -> LoggedAnswer:
     messages = (sample.get("messages") or [])[:-1]
     asked = [message.get("content") for message in messages]
     row = {
-        "prompt": json.dumps(asked or [sample["input"]]),
+        "prompt": json.dumps(asked or _texts_of_messages(sample["input"])),
         "options": options,
         "target": target,
-        "question": json.dumps(sample.get("question", sample["input"])),
+        "question": _question(sample),
+        "is_named": "identity" in sample,
         "about": sample.get("metadata") or {},
         **mark,
     }
@@ -124,6 +126,20 @@ def _logged_answer(sample: Record, path: str, metric: str) -> LoggedAnswer:
     row["text"] = [*options, NO_OPTION][option]
     document = _hash([sample["id"], sorted(options), options[answer]])
     return LoggedAnswer(document, epoch, row)
+
+
+def _question(sample: Record) -> str:
+    """Return what was asked as a text of JSON, of messages without their ids."""
+    asked = sample["question"] if "question" in sample else sample["input"]
+    question = question_of_document(_texts_of_messages(asked))
+    return question.removeprefix("[").removesuffix("]")
+
+
+def _texts_of_messages(messages: str | list[Record]) -> list[str]:
+    """Return what messages, or one text, say."""
+    if isinstance(messages, str):
+        return [messages]
+    return [message["content"] for message in messages]
 
 
 def _marks_by_metric(scores: Record) -> tuple[Record, Record]:

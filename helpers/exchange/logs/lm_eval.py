@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from helpers import UserError
+from helpers.exchange.logs.documents import question_of_document
 from helpers.exchange.logs.log import (
     NO_OPTION,
     Log,
@@ -108,8 +109,7 @@ def _document(line: Record) -> Record:
     """Return what was asked, apart from its prompt, and what is known of it."""
     document = line.get("doc") or line["doc_hash"]
     about = document if isinstance(document, Mapping) else {}
-    question = json.dumps(document, sort_keys=True, ensure_ascii=False, default=str)
-    return {"question": question, "about": about}
+    return {"question": question_of_document(document), "about": about}
 
 
 def _has_several_answers(line: Record) -> bool:
