@@ -230,7 +230,7 @@ def read_records(
     if kind == ".jsonl":
         records = read_json_lines(path)
     elif kind == ".json":
-        records = _read_json_records(path)
+        records = _json_records(read_text(path), path)
     elif kind == ".parquet":
         records = _read_parquet_records(path)
     else:
@@ -249,9 +249,9 @@ def read_records(
     return named_records
 
 
-def _read_json_records(path: Path) -> list[dict[str, Any]]:
-    """Read a JSON list of objects, or one object."""
-    value = parse_json(read_text(path), path)
+def _json_records(text: str, path: Path) -> list[dict[str, Any]]:
+    """Return a JSON list of objects, or one object, each with its place."""
+    value = parse_json(text, path)
     records = value if isinstance(value, list) else [value]
     for record in records:
         if not isinstance(record, dict):
@@ -389,9 +389,16 @@ def _names_in_words(names: Iterable[str]) -> str:
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """Read one JSON object a line, with its place as ``where``; refuse other lines."""
+    """Read one JSON object a line, with its place as ``where``; refuse other lines.
+
+    A JSON list of objects is read, too, for some tools write one into such a file.
+    """
+    text = read_text(path)
+    if text.lstrip().startswith("["):
+        with contextlib.suppress(UserError):
+            return _json_records(text, path)
     records = []
-    for number, line in enumerate(read_text(path).split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"

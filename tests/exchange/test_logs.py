@@ -4,6 +4,8 @@ import json
 import zipfile
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from helpers import UserError
@@ -12,6 +14,7 @@ from helpers.exchange.logs import documents
 from helpers.io import files
 from tests.tool_logs import (
     CITY_OPTIONS,
+    LOG_FILE_STAMP,
     OPTION_LOGPROBS,
     inspect_sample,
     lm_eval_choice_line,
@@ -696,6 +699,8 @@ def test_choices_of_inspect_are_joined_by_id_whatever_their_order(tmp_path):
         "2.eval has 1 samples without a score.",
         "2.eval has 1 answers that name no option: they count as wrong and agree with "
         "no other.",
+        "2.eval is of a run that did not come to its end (its status is started): 2 "
+        "documents with a score count, of a data set of unknown.",
         "1 of 3 documents are left out, because some log lacks them.",
     ]
 
@@ -880,3 +885,141 @@ def test_details_of_lighteval_are_read_like_samples_of_the_harness(tmp_path):
     ]
     with pytest.raises(UserError, match="have the same prompts, so they are one run"):
         logs.read_logs([runs[0], run("again", "x", 0)])
+
+
+def older_lines(prompt, *choices):
+    """Return lines as lm-eval 0.4.0 to 0.4.2 logs them: no hash, metrics or filter."""
+    lines = []
+    for number, chosen in enumerate(choices):
+        line = lm_eval_choice_line(f"d{number}", chosen, prompt)
+        requests = [list(asked.values()) for asked in line["arguments"].values()]
+        for name in ("doc_hash", "metrics", "filter"):
+            del line[name]
+        lines.append(line | {"arguments": requests, "target": int(line["target"])})
+    return lines
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pretrained__org__m_capitals.jsonl",
+        f"samples_capitals_{LOG_FILE_STAMP}.json",  # of the Open LLM Leaderboard
+    ],
+)
+@pytest.mark.parametrize("indent", [2, None])
+def test_logs_that_are_one_list_are_read(tmp_path, name, indent):
+    paths = []
+    for prompt, choices in (("x", (0, 1)), ("y", (0, 0))):
+        path = tmp_path / prompt / name
+        path.parent.mkdir()
+        path.write_text(json.dumps(older_lines(prompt, *choices), indent=indent))
+        about = {"config": {"model_args": "pretrained=org/m"}}
+        (path.parent / "results.json").write_text(json.dumps(about))
+        about = {"model_name": "pretrained=org/m"}
+        results = path.with_name(f"results_{LOG_FILE_STAMP}.json")
+        results.write_text(json.dumps(about))
+        paths.append(path)
+    log = logs.read_logs(paths)
+    assert list(options(log.table).values()) == [[0, 0], [1, 0]]
+    assert (log.notes, log.model) == ([], "pretrained=org/m")
+    assert set(log.table["relation"]) == {"capitals"}
+
+
+def test_lines_in_a_file_that_ends_in_json_are_read(tmp_path):
+    path = write_lm_eval_log(tmp_path / "x", [lm_eval_choice_line("a", 0, "x")])
+    renamed = path.rename(path.with_suffix(".json"))
+    assert options(logs.read_logs([renamed]).table) == {"a": [0]}
+    renamed.write_text('{"results": {}, "config": {}}')
+    with pytest.raises(UserError, match=r"line 1 lacks target.*; it has results"):
+        logs.read_logs([renamed])
+
+
+def write_inspect_file(path, samples, **more):
+    """Write a log of Inspect in one file, as its first versions did."""
+    about = {"task": "capitals", "model": "hf/m", "dataset": {"samples": 5}}
+    path.write_text(json.dumps({"eval": about, "samples": samples} | more, indent=1))
+    return path
+
+
+def test_the_one_score_of_older_inspect_is_read(tmp_path):
+    choice = inspect_sample("q1", "A", "C")
+    choice["score"] = choice.pop("scores")["choice"]
+    path = write_inspect_file(tmp_path / "1.json", [choice])
+    assert logs.read_logs([path]).table["right"].tolist() == [True]
+    answer = {"choices": [{"message": {"role": "assistant", "content": "Bonn"}}]}
+    text = choice | {"choices": None, "output": answer}
+    text["score"] = {"value": "I", "answer": None}
+    path = write_inspect_file(tmp_path / "2.json", [text])
+    table = logs.read_logs([path]).table
+    assert table[["text", "right"]].values.tolist() == [["Bonn", False]]
+
+
+def test_a_run_that_failed_is_said(tmp_path):
+    samples = [
+        inspect_sample("q1", "A", "C"),
+        inspect_sample("q2", "A", "C", error={"message": "boom"}),
+        inspect_sample("q3", "A", "C", scores=None),
+    ]
+    path = write_inspect_file(tmp_path / "1.json", samples, status="error")
+    log = logs.read_logs([path])
+    assert log.table["right"].tolist() == [True]
+    assert log.notes == [
+        "1.json has 2 samples without a score.",
+        "1.json is of a run that did not come to its end (its status is error): 1 "
+        "documents with a score count, of a data set of 5.",
+    ]
+    for none in (None, []):
+        path = write_inspect_file(tmp_path / "2.json", none, status="error")
+        with pytest.raises(UserError, match=r"holds no samples, .* the status error"):
+            logs.read_logs([path])
+
+
+def write_older_details(folder, rows, as_text=True):
+    """Write details as lighteval 0.6 to 0.9 does: lists are Python's texts of them."""
+    place = folder / "details/org/m" / LOG_FILE_STAMP
+    place.mkdir(parents=True)
+    records = []
+    for row in rows:
+        record = {"example": "", "instruction": "", "specifics": None, "gold": []}
+        record |= {"choices": [], "gold_index": []} | row
+        if as_text:
+            record = {name: str(value) for name, value in record.items()}
+        records.append(record)
+    path = place / f"details_capitals|0_{LOG_FILE_STAMP}.parquet"
+    pq.write_table(pa.Table.from_pylist(records), path)
+    return path
+
+
+def older_choice(question, prompt, predictions, gold=0):
+    row = {"example": question, "full_prompt": f"{prompt} {question}"}
+    row |= {"choices": [f" {text}" for text in CITY_OPTIONS], "gold_index": [gold]}
+    best = max(range(3), key=lambda number: predictions[number][0])
+    return row | {"predictions": predictions, "metrics": {"acc": float(best == gold)}}
+
+
+def test_details_of_older_lighteval_are_read(tmp_path):
+    best = [(-1.0, True), (-2.0, False), (-3.0, False)]
+    runs = [
+        write_older_details(
+            tmp_path / prompt,
+            [older_choice("a?", prompt, first), older_choice("b?", prompt, best, 1)],
+        )
+        for prompt, first in (("x", best), ("y", best[::-1]))
+    ]
+    log = logs.read_logs(runs)
+    assert list(options(log.table).values()) == [[0, 2], [0, 0]]
+    assert log.table["right"].tolist() == [True, False, False, False]
+    assert (log.notes, log.model, log.kind) == ([], "org/m", "choices")
+    numbers = older_choice("a?", "x", best) | {"predictions": [-1.0, -2.0, -3.0]}
+    numbers["specifics"] = {"level": 1}
+    path = write_older_details(tmp_path / "native", [numbers], as_text=False)
+    assert logs.read_logs([path]).table["option"].tolist() == [0]
+    text = {"example": "a?", "full_prompt": "x a?", "gold": ["Rome"]}
+    text |= {"predictions": ["Rome.", "Oslo"], "metrics": {"em": 1.0}}
+    path = write_older_details(tmp_path / "text", [text])
+    table = logs.read_repeated_answers([path]).table
+    assert table[["text", "right"]].values.tolist() == [["Rome.", True]]
+    assert table["repeats"].tolist() == [[("Oslo", None)]]
+    short = older_choice("a?", "x", best) | {"predictions": best[:2]}
+    with pytest.raises(UserError, match="2 predictions that are no texts, for 3 opt"):
+        logs.read_logs([write_older_details(tmp_path / "short", [short])])

@@ -162,11 +162,11 @@ def _shared_documents(logs: list[Log]) -> tuple[list[str], list[str]]:
 
 def _logs_of_file(path: Path, rule: str, metric: str, repeats: bool) -> list[Log]:
     """Read the log in a file of any tool, or the logs of its variations."""
-    if path.suffix in (".eval", ".json"):
-        return [inspect_ai.read_inspect_log(path, metric, repeats)]
     if path.suffix == ".parquet":
         return [lighteval.read_lighteval_log(path, rule, metric, repeats)]
-    if path.suffix != ".jsonl":
+    if path.suffix == ".eval" or (path.suffix == ".json" and not _holds_lines(path)):
+        return [inspect_ai.read_inspect_log(path, metric, repeats)]
+    if path.suffix not in (".json", ".jsonl"):
         raise UserError(
             f"{path} is no log that can be read: give samples_*.jsonl of "
             "lm-evaluation-harness or Every Eval Ever, .eval of Inspect or "
@@ -178,6 +178,15 @@ def _logs_of_file(path: Path, rule: str, metric: str, repeats: bool) -> list[Log
     if "evaluation_id" in lines[0]:
         return every_eval_ever.read_every_eval_ever_logs(path, lines, metric, repeats)
     return [lm_eval.read_lm_eval_log(path, lines, rule, metric, repeats)]
+
+
+def _holds_lines(path: Path) -> bool:
+    """Return whether a JSON file holds a list or lines, as older lm-eval wrote."""
+    first_line = next(filter(str.strip, files.read_lines(path)), "")
+    if first_line.lstrip("\ufeff \t").startswith("["):
+        return True
+    first_object = files.first_json_object(path)
+    return bool(first_object) and "eval" not in first_object
 
 
 def _check_same_model_and_tool(logs: list[Log]) -> None:

@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError
+from helpers import UserError, printable_line
 from helpers.exchange.logs.documents import question_of_document
 from helpers.exchange.logs.log import (
     NO_OPTION,
@@ -20,40 +20,53 @@ from helpers.exchange.logs.log import (
 from helpers.io import files
 
 MEMBER_PATTERN = r"header\.json$|_journal/start\.json$|samples/"
-# An archive that was cut short has its start, but no header.
-HEADER_MEMBERS = ("header.json", "_journal/start.json")
+# An archive that was cut short has its start, but no header. With the status of each.
+HEADER_MEMBERS = {"header.json": "success", "_journal/start.json": "started"}
 
 
 def read_inspect_log(path: Path, metric: str, repeats: bool) -> Log:
     """Read a log, an archive or one file: its first epoch, or all with `repeats`."""
-    if path.suffix == ".eval":
-        evaluation, samples = _parts_of_archive(path)
-    else:
-        evaluation, samples = _parts_of_file(path)
-    return log_of_samples(path, "Inspect", evaluation, samples, metric, repeats)
+    parts = _parts_of_archive(path) if path.suffix == ".eval" else _parts_of_file(path)
+    header, samples = parts
+    status = header.get("status", "success")
+    if not samples:
+        raise UserError(
+            f"{path} holds no samples, and its run has the status {status}: give a run "
+            "that came to its end."
+        )
+    evaluation = header["eval"]
+    log = log_of_samples(path, "Inspect", evaluation, samples, metric, repeats)
+    if status != "success":
+        n_samples = (evaluation.get("dataset") or {}).get("samples") or "unknown"
+        log.notes.append(
+            f"{path.name} is of a run that did not come to its end (its status is "
+            f"{printable_line(status)}): {len(log.rows)} documents with a score count, "
+            f"of a data set of {n_samples}."
+        )
+    return log
 
 
 def _parts_of_archive(path: Path) -> tuple[Record, list[Record]]:
-    """Return what an archive says of its evaluation, and its samples."""
+    """Return the header of an archive, and its samples."""
     members = {}
     for name, text in files.read_zip_texts(path, MEMBER_PATTERN).items():
         members[name] = files.parse_json(text, f"{path}, {name}")
     headers = []
-    for name in HEADER_MEMBERS:
+    for name, status in HEADER_MEMBERS.items():
         if name in members:
-            headers.append(members.pop(name))
+            headers.append({"status": status} | members.pop(name))
     if not headers:
         raise UserError(f"{path} is no log of Inspect, or is damaged.")
-    return headers[0]["eval"], list(members.values())
+    return headers[0], list(members.values())
 
 
 def _parts_of_file(path: Path) -> tuple[Record, list[Record]]:
-    """Return what a log in one file says of its evaluation, and its samples."""
+    """Return the header of a log in one file, and its samples."""
     log = files.parse_json(files.read_text(path), path)
     if not isinstance(log, dict):
         raise UserError(f"{path} is no log of Inspect.")
     files.check_keys(log, ("eval", "samples"), str(path))
-    return log["eval"], log["samples"]
+    return log, log["samples"]
 
 
 def log_of_samples(
@@ -88,9 +101,12 @@ def _logged_answer(sample: Record, path: str, metric: str) -> LoggedAnswer:
     where = f"{path}, sample {sample['id']}"
     if epoch > 1:
         where += f" of epoch {epoch}"
-    if not sample.get("scores"):
+    scores = sample.get("scores")
+    if not scores and sample.get("score"):  # versions of 2024 had one scorer
+        scores = {"score": sample["score"]}
+    if not scores or sample.get("error"):
         return LoggedAnswer("", epoch, None)
-    values, score_of_metric = _marks_by_metric(sample["scores"])
+    values, score_of_metric = _marks_by_metric(scores)
     mark = marked_row(values, metric, where)
     score = score_of_metric[mark["metric"]]
     options = as_list(sample.get("choices"))
@@ -109,7 +125,7 @@ def _logged_answer(sample: Record, path: str, metric: str) -> LoggedAnswer:
     if not options:
         row["text"] = score.get("answer")
         if row["text"] is None:
-            row["text"] = sample["output"].get("completion", "")
+            row["text"] = _completion(sample["output"])
         return LoggedAnswer(_hash([sample["id"], target]), epoch, row)
     answer = _option_of_letter(target, options)
     option = _option_of_letter([score.get("answer") or ""], options)
@@ -140,6 +156,14 @@ def _texts_of_messages(messages: str | list[Record]) -> list[str]:
     if isinstance(messages, str):
         return [messages]
     return [message["content"] for message in messages]
+
+
+def _completion(output: Record) -> str:
+    """Return the text of an answer, which older versions have in its message alone."""
+    if "completion" in output or not output.get("choices"):
+        return output.get("completion") or ""
+    content = output["choices"][0]["message"]["content"]
+    return content if isinstance(content, str) else json.dumps(content)
 
 
 def _marks_by_metric(scores: Record) -> tuple[Record, Record]:

@@ -69,7 +69,7 @@ def _task_and_model(path: Path) -> tuple[str, str]:
     """Return the task by the file's name, and the model by the results beside it."""
     match = FILE_NAME_PATTERN.fullmatch(path.stem)
     if not match:
-        return path.stem, ""
+        return _task_and_model_of_older_log(path)
     task, stamp = match.groups()
     results_path = path.with_name(f"results_{stamp}.json")
     if not results_path.is_file():
@@ -80,6 +80,22 @@ def _task_and_model(path: Path) -> tuple[str, str]:
     if model and version:
         return task, f"{model}@{version}"
     return task, model
+
+
+def _task_and_model_of_older_log(path: Path) -> tuple[str, str]:
+    """Return the task and the model of a file that versions before 0.4.3 wrote.
+
+    Its name is the model's arguments, which results.json holds, too, and the task.
+    """
+    results_path = path.with_name("results.json")
+    if not results_path.is_file():
+        return path.stem, ""
+    results = files.parse_json(files.read_text(results_path), results_path)
+    arguments = str((results.get("config") or {}).get("model_args") or "")
+    start = re.sub("[/=]", "__", arguments) + "_"
+    if arguments and path.stem.startswith(start):
+        return path.stem.removeprefix(start), arguments
+    return path.stem, ""
 
 
 def log_of_lines(
