@@ -780,6 +780,7 @@ def test_a_document_goes_by_its_text_wherever_it_stands(tmp_path):
         ["In what country is Lyon?", "In what country is Lima?"],
         ["Lyon ist wo?", "Lima ist wo?"],
         [f"Oslo: Norway. {question}" for question in ASKED],
+        ["the same", "the same"],  # which says nothing of either
     ],
 )
 def test_other_words_under_one_id_are_joined_and_said(tmp_path, reworded):

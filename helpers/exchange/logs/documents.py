@@ -178,7 +178,10 @@ def _both_questions(first: Record, second: Record) -> str:
 
 
 def _rarest_words(rows: Mapping[str, Record]) -> dict[str, set[str]]:
-    """Return the words of each question that fewest others of its log have."""
+    """Return the words of each question that fewest others of its log have.
+
+    Where all others have its words, none tells it from them.
+    """
     words_of_item = {}
     counts: Counter[str] = Counter()
     for item, row in rows.items():
@@ -188,13 +191,17 @@ def _rarest_words(rows: Mapping[str, Record]) -> dict[str, set[str]]:
     for item, words in words_of_item.items():
         least = min((counts[word] for word in words), default=0)
         rarest[item] = {word for word in words if counts[word] == least}
+        if least == len(rows) > 1:
+            rarest[item] = set()
     return rarest
 
 
 def _share_words(
     row: Record, rarest: set[str], other: Record, rarest_of_other: set[str]
 ) -> bool:
-    """Return whether the rarest words of one question stand in the other, too."""
+    """Return whether the rarest words of one question, if any, stand in the other."""
+    if not rarest or not rarest_of_other:
+        return True
     in_other = rarest & _words(other["question"])
     return bool(in_other or rarest_of_other & _words(row["question"]))
 
