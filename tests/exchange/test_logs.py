@@ -264,6 +264,67 @@ def test_a_target_that_stands_in_for_several_is_refused(line, sentence, tmp_path
         logs.read_logs([write_lm_eval_log(tmp_path / "x", [line])])
 
 
+def documented(**fields):
+    """Return a line whose document has further fields; its target is 0."""
+    line = lm_eval_choice_line("a", 1, "x")
+    line["doc"] |= {"choices": list(CITY_OPTIONS)} | fields
+    return line
+
+
+SEVERAL = "calls 2 of its options correct"
+HIDDEN = "a test set whose answers are hidden"
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (documented(gold_indices=[0, 2]), SEVERAL),
+        (documented(more={"gold_index": ["0", "2"]}), SEVERAL),
+        (documented(answers=["Rome", "Oslo"]), SEVERAL),
+        (documented(is_correct=[True, False, True]), SEVERAL),
+        (documented(label=""), HIDDEN),
+        (documented(answerKey=None), HIDDEN),
+        (documented(label=-1, answer=""), HIDDEN),
+        (documented() | {"target": "-1"}, "whose answers are hidden"),
+        (documented() | {"target": "None"}, "whose answers are hidden"),
+    ],
+)
+def test_documents_of_several_or_hidden_keys_are_refused(line, sentence, tmp_path):
+    with pytest.raises(UserError, match=sentence):
+        logs.read_logs([write_lm_eval_log(tmp_path / "x", [line])])
+
+
+def test_documents_of_one_key_are_read(tmp_path):
+    lines = [
+        documented(gold_indices=[0], label="0"),
+        documented(answers=list(CITY_OPTIONS), label="A"),  # all that there are
+        documented(label="", answer=0),
+        documented(label=["1", "2", "3"]),  # names of the options, as in ARC
+    ]
+    for number, line in enumerate(lines):
+        line["doc_hash"] = str(number)
+    log = logs.read_logs([write_lm_eval_log(tmp_path / "x", lines)])
+    assert (log.table["answer"].tolist(), log.notes) == ([0] * 4, [])
+
+
+def test_a_target_of_two_readings_goes_by_the_mark_or_is_said(tmp_path):
+    """The text of option 0 is the number of option 1."""
+    lines = [
+        lm_eval_choice_line("a", 0, "x", "1", NUMBERS, acc=1.0),
+        lm_eval_choice_line("b", 1, "x", "1", NUMBERS, acc=1.0),
+        lm_eval_choice_line("c", 0, "x", 1, NUMBERS, acc=0.0),
+        lm_eval_choice_line("d", 2, "x", "1", NUMBERS, acc=0.0),
+    ]
+    path = write_lm_eval_log(tmp_path / "x", lines)
+    log = logs.read_logs([path])
+    assert log.table["answer"].tolist() == [0, 1, 1, 1]
+    assert log.table["right"].tolist() == [True, True, False, False]
+    assert log.notes == [
+        f"{path.name} has 1 documents whose target is the number of one option and the "
+        "text of another: the number counts."
+    ]
+
+
 def test_labels_that_agree_with_the_target_are_read(tmp_path):
     lines = [
         several_true([0, 1, 0], "1"),
@@ -613,7 +674,7 @@ def scored(*scores):
     }
 
 
-NUMBERS = ("1", "2", "3")  # as options: the target "1" is read as the second
+NUMBERS = ("1", "2", "3")  # as options: the target "1" is the second, or the first
 BAD = {"no-log": r"give samples_\*.jsonl", "x.eval": r"x\.eval is not in its form"}
 BAD |= {"x.parquet": "cannot be read"}
 REFUSED = [  # a line of the harness, a sample of Inspect, or a file's name; and the sentence
@@ -623,7 +684,7 @@ REFUSED = [  # a line of the harness, a sample of Inspect, or a file's name; and
     (scored(0.5, -1, -2), "no log-probabilities"),
     (scored(*["-inf"] * 3), "no log-probabilities"),
     (
-        lm_eval_choice_line("a", 0, "x", "1", NUMBERS, acc=1.0),
+        lm_eval_choice_line("a", 2, "x", "1", NUMBERS, acc=1.0),
         "has acc 1, against its scores and its target '1'",
     ),
     # By character New York is best, -6 / 8, not Rome, -4 / 4.

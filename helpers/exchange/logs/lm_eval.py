@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,17 @@ FILE_NAME_PATTERN = re.compile(r"samples_(.+?)_(\d{4}-\d\d-\d\dT[\d.:-]+)")
 METRIC_OF_RULE = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
 LOG_RULES = tuple(METRIC_OF_RULE)
 RULE_OF_METRIC = {metric: rule for rule, metric in METRIC_OF_RULE.items()}
-# Where documents label each of several options as true or false.
-LABELLED_OPTIONS = (
-    ("choices", "labels"),
-    ("multiple_choice_targets", "multiple_choice_scores"),
+# Where documents hold their options, and mark each of them as true or false.
+OPTION_FIELDS = ("choices", "options", "multiple_choice_targets")
+MARK_FIELDS = ("labels", "is_correct", "multiple_choice_scores")
+# Where documents list the numbers of all correct options, or their texts.
+CORRECT_FIELDS = (
+    *("gold_indices", "gold_index", "gold_idx", "gold", "golds"),
+    *("answer_indices", "correct_indices", "answers", "correct_answers"),
 )
+# Where documents name the correct option, and how hidden test sets fill the place.
+KEY_FIELDS = ("label", "answer", "answerKey", "answer_key", "gold", "target")
+HIDDEN_KEYS = ("", "-1", "None", "?")
 
 
 def read_lm_eval_log(
@@ -176,10 +183,13 @@ def _requests(line: Record) -> list[list[Any]]:
 def _likeliest_option(line: Record, rule: str) -> Record:
     """Return the likeliest option of a document."""
     prompt, options, sums = _scored_options(line)
-    answer = _correct_option(line, options)
+    answers = _possible_answers(line, options)
     scores = _scores_by_metric(line, np.array(sums), options)
-    _check_labels(line, options, answer)
-    confirmed = _check_metrics(line, scores, answer)
+    _check_document(line, options, answers)
+    metric = _metric_of_choice(line, scores)
+    if metric:
+        answers = _answers_by_metric(line, metric, scores[metric], answers)
+    answer = answers[0]
     chosen_by = scores[METRIC_OF_RULE[rule]]
     is_best = chosen_by > chosen_by.max() - ROUNDING
     tied = bool(is_best.sum() > 1)
@@ -192,7 +202,8 @@ def _likeliest_option(line: Record, rule: str) -> Record:
         "text": [*options, NO_OPTION][option],
         "right": option == answer,
         "tied": tied,
-        "unconfirmed": not confirmed,
+        "unconfirmed": not metric,
+        "ambiguous": len(answers) > 1,
     }
 
 
@@ -255,36 +266,67 @@ def _scores_by_metric(
     }
 
 
-def _check_labels(line: Record, options: list[str], answer: int) -> None:
-    """Refuse a document that calls other options correct than its target does."""
+def _check_document(line: Record, options: list[str], answers: list[int]) -> None:
+    """Refuse a document that calls other options correct than its target, or none."""
     document = line.get("doc")
     if not isinstance(document, Mapping):
         return
+    _refuse_hidden_key(document, line["where"])
     for place in (document, *document.values()):
-        for names, marks in LABELLED_OPTIONS:
-            if not isinstance(place, Mapping) or marks not in place:
-                continue
-            labelled = [str(text).strip() for text in as_list(place.get(names))]
-            labels = as_list(place[marks])
-            if sorted(labelled) != sorted(options) or len(labels) != len(options):
-                continue
-            correct = []
-            for text, label in zip(labelled, labels, strict=True):
-                if number_or_none(label) == 1:
-                    correct.append(options.index(text))
-            if correct and correct != [answer]:
-                raise UserError(
-                    f"{line['where']} calls {len(correct)} of its options correct, "
-                    "and its target only stands in for them: multiplicity needs one "
-                    "correct option, which the target names."
-                )
+        if not isinstance(place, Mapping):
+            continue
+        for correct in _marked_options(place, options):
+            if correct not in [[answer] for answer in answers]:
+                _refuse_several_keys(len(correct), line["where"])
+        for name in CORRECT_FIELDS:
+            correct = as_list(place.get(name))
+            numbers = {number_or_none(value) for value in correct}
+            places = set(range(len(options)))
+            texts = {str(value).strip() for value in correct}
+            if len(numbers) > 1 and numbers <= places:
+                _refuse_several_keys(len(numbers), line["where"])
+            if 1 < len(texts) < len(options) and texts <= set(options):
+                _refuse_several_keys(len(texts), line["where"])
 
 
-def _check_metrics(line: Record, scores: dict[str, np.ndarray], answer: int) -> bool:
-    """Refuse a document whose target is not what its metrics go by.
+def _refuse_hidden_key(document: Mapping[str, Any], where: str) -> None:
+    """Refuse a document of a test set whose answers are not published."""
+    keys = {name: document[name] for name in KEY_FIELDS if name in document}
+    is_hidden = [str(key).strip() in HIDDEN_KEYS for key in keys.values()]
+    if keys and all(is_hidden):
+        name, key = next(iter(keys.items()))
+        raise UserError(
+            f"{where} is of a test set whose answers are hidden ({name} is {key!r}), "
+            "and its target only stands in for them: use the validation set."
+        )
 
-    A metric that is a share has other correct options than the target. The first that
-    chooses an option shows whether the target was misread; False if there is none.
+
+def _marked_options(
+    place: Mapping[str, Any], options: list[str]
+) -> Iterator[list[int]]:
+    """Yield the options that a document marks as true, by each list of marks."""
+    for names, marks in product(OPTION_FIELDS, MARK_FIELDS):
+        texts = [str(text).strip() for text in as_list(place.get(names))]
+        numbers = [number_or_none(mark) for mark in as_list(place.get(marks))]
+        if sorted(texts) != sorted(options) or len(numbers) != len(options):
+            continue
+        pairs = zip(texts, numbers, strict=True)
+        correct = [options.index(text) for text, number in pairs if number == 1]
+        if correct:
+            yield correct
+
+
+def _refuse_several_keys(number: int, where: str) -> None:
+    raise UserError(
+        f"{where} calls {number} of its options correct, and its target only stands in "
+        "for them: multiplicity needs one correct option, which the target names."
+    )
+
+
+def _metric_of_choice(line: Record, scores: Mapping[str, np.ndarray]) -> str:
+    """Return the first metric that chooses an option, "" if there is none.
+
+    A metric that is a share has other correct options than the target: it is refused.
     """
     numbers = _numbers_by_metric(line)
     logged = [metric for metric in scores if metric in numbers]
@@ -296,17 +338,25 @@ def _check_metrics(line: Record, scores: dict[str, np.ndarray], answer: int) -> 
                 "and its target only stands in for them. Multiplicity needs a task "
                 "with one correct option, and acc."
             )
-    if not logged:
-        return False
-    metric = logged[0]
-    best = np.flatnonzero(scores[metric] == scores[metric].max())
-    if len(best) == 1 and (best[0] == answer) != numbers[metric]:
+    return logged[0] if logged else ""
+
+
+def _answers_by_metric(
+    line: Record, metric: str, scores: np.ndarray, answers: list[int]
+) -> list[int]:
+    """Return the readings of the target that a metric goes by; refuse if none is."""
+    number = _numbers_by_metric(line)[metric]
+    best = np.flatnonzero(scores == scores.max())
+    if len(best) > 1:
+        return answers
+    fitting = [answer for answer in answers if (best[0] == answer) == number]
+    if not fitting:
         raise UserError(
-            f"{line['where']} has {metric} {numbers[metric]:g}, against its scores and "
+            f"{line['where']} has {metric} {number:g}, against its scores and "
             f"its target {str(line['target'])[:40]!r}: the log does not say clearly "
             "which option is correct."
         )
-    return True
+    return fitting
 
 
 def _numbers_by_metric(line: Record) -> dict[str, float]:
@@ -328,13 +378,26 @@ def _metric_names(line: Record) -> list[str]:
     return [name for name in names if line.get(name) is not None]
 
 
-def _correct_option(line: Record, options: list[str]) -> int:
-    """Return the number of the correct option; lm-eval logs a number or its text."""
+def _possible_answers(line: Record, options: list[str]) -> list[int]:
+    """Return the number of the correct option, or both where a target can mean two.
+
+    lm-eval logs a number or a text: "2" may be the third option and the text of
+    another. The number stands first.
+    """
     target = str(line["target"]).strip()
+    answers = []
     if target.isdecimal() and int(target) < len(options):
-        return int(target)
-    if target in options:
-        return options.index(target)
+        answers.append(int(target))
+    is_text = isinstance(line["target"], str) or not answers
+    if is_text and target in options and options.index(target) not in answers:
+        answers.append(options.index(target))
+    if answers:
+        return answers
+    if target in HIDDEN_KEYS:
+        raise UserError(
+            f"{line['where']} has the target {target!r}, as test sets have whose "
+            "answers are hidden: use the validation set."
+        )
     raise UserError(
         f"{line['where']} has the target {target[:40]!r}, which is not one of its "
         f"{len(options)} options: multiplicity needs exactly one correct option."

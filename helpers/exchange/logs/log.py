@@ -20,6 +20,8 @@ NOTE_TEXTS = {  # on how many answers of a log
     "tied": "documents with equal scores at the top: this is no answer, which counts "
     "as wrong and agrees with no other",
     "unconfirmed": "documents without an acc that confirms their target",
+    "ambiguous": "documents whose target is the number of one option and the text of "
+    "another: the number counts",
     "none": "answers that name no option: they count as wrong and agree with no other",
 }
 MARK_VALUES = {
@@ -109,7 +111,8 @@ def log_of_answers(
             rows[document] = {"repeats": []} | row
             tied = row.get("tied", False)
             counts["tied"] += tied
-            counts["unconfirmed"] += row.get("unconfirmed", False)
+            for key in ("unconfirmed", "ambiguous"):
+                counts[key] += row.get(key, False)
             counts["none"] += row["text"] == NO_OPTION and not tied
     notes = _notes_on_metrics(origin.path.name, rows)
     for key, text in NOTE_TEXTS.items():
