@@ -147,8 +147,21 @@ def _templates_by_relation(
             texts = [value]
         name = cell_text(relation, where)
         templates.setdefault(name, [])
-        templates[name] += [cell_text(text, where) for text in texts]
+        for text in texts:
+            templates[name] += _templates_in_text(cell_text(text, where))
     return templates
+
+
+def _templates_in_text(text: str) -> list[str]:
+    """Return the templates that "|" parts, each with its own subject, or the text.
+
+    >>> _templates_in_text("Where is [X]? | Which country has [X]?")
+    ['Where is [X]?', 'Which country has [X]?']
+    """
+    templates = [part.strip() for part in text.split("|")]
+    if all(template.count("[X]") == 1 for template in templates):
+        return templates
+    return [text]
 
 
 def _checked_facts(

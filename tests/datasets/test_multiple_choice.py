@@ -216,6 +216,12 @@ def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
         ["a", "I do not know"],
     ]
     assert found["answer"].tolist() == [2, 1]
+    as_json = '{"0": "a", "1": null, "2": "I do not know"}'
+    for cell in (as_json, as_json.replace("null", "None")):
+        write_csv(path, ("question", "options"), ("Q", cell))
+        assert load_benchmark(path).items["options"].tolist() == [
+            ["a", "I do not know"]
+        ]
     write_csv(path, ("question", "options"), ("Q", '["a", "b"]'))
     with pytest.raises(UserError, match="line 2: `options` must be a dict"):
         load_benchmark(path)
@@ -604,6 +610,38 @@ def test_own_questions_are_known_however_their_columns_are_spelt(tmp_path, name,
         "options": ["yes", "no"],
         "answer": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        ('"yes\nno"', "no"),
+        ('"yes\r\n\r\nno\n"', "no"),
+        ("yes｜no", "no"),
+        ('"- yes\n- no"', "no"),
+        ("yes|no", "1.0"),
+        ("yes|no", "1.00"),
+    ],
+)
+def test_options_and_keys_as_spreadsheets_write_them(tmp_path, options, answer):
+    path = tmp_path / "own.csv"
+    path.write_text(f"question,options,answer\nUp?,{options},{answer}\n")
+    [item] = load_benchmark(path).items.to_dict("records")
+    assert (item["options"], item["answer"]) == (["yes", "no"], 1)
+
+
+@pytest.mark.parametrize("answer", ["0.5", "2.0", "1.0e0", "-1.0", ".0"])
+def test_a_fraction_is_no_number_of_an_option(tmp_path, answer):
+    path = tmp_path / "own.csv"
+    path.write_text(f"question,options,answer\nUp?,yes|no,{answer}\n")
+    with pytest.raises(UserError, match="has no correct option"):
+        load_benchmark(path)
+
+
+def test_the_text_of_an_option_goes_before_its_number(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("question,options,answer\nUp?,1.0|2.0|3.0,1.0\n")
+    assert load_benchmark(path).items["answer"].tolist() == [0]
 
 
 def test_paraphrases_are_not_lost_by_their_case(tmp_path):

@@ -1,5 +1,6 @@
 """The readers of six published benchmarks; ``sources.toml`` says how to ask them."""
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -208,6 +209,9 @@ def _answer_cell(row: dict[str, Any]) -> str:
 def _numbered_options(row: dict[str, Any]) -> list[str]:
     """Return Med-HALT's options in the order of their numbers, without empty ones."""
     cell = files.parse_python_literal(row["options"])
+    if cell is None:
+        with contextlib.suppress(UserError):
+            cell = files.parse_json(row["options"], row["where"])
     if not isinstance(cell, dict):
         raise UserError(
             f"{row['where']}: `options` must be a dict such as "
@@ -216,7 +220,7 @@ def _numbered_options(row: dict[str, Any]) -> list[str]:
     numbered = []
     for key, value in cell.items():
         number = str(key)
-        text = str(value).strip()
+        text = "" if value is None else str(value).strip()
         if number.isdecimal():
             numbered.append((int(number), text))
     return [text for _, text in sorted(numbered) if text]

@@ -1,11 +1,12 @@
 """The one shape of all questions with options, and your own from a table.
 
 A CSV, TSV or Parquet file or JSON lines have the columns ``question, options, answer``:
-``options`` is a list, or texts parted by "|" (:mod:`helpers.datasets.cells`);
+``options`` is a list, or texts parted by "|" (:mod:`helpers.datasets.cells`) or lines;
 ``answer`` is the text of the correct option or its number from 0. Optional: ``item`` (a
 name), ``relation`` (a topic) and ``paraphrases`` (other wordings, as options are).
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +27,8 @@ CSV_COLUMNS = ("question", "options", "answer")
 OPTIONAL_COLUMNS = ("item", "relation", "paraphrases")
 FACT_KEYS = {"relations", "subject", "object", "taxonomy"}  # of files of facts
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
+# A whole number from a column in which another cell was empty, such as "1.0".
+_FRACTION_OF_NOTHING = re.compile(r"(?<=\d)\.0+$")
 N_SHOTS = 6  # demonstrations before your own questions
 
 
@@ -146,6 +149,8 @@ def _item_of_row(number: int, row: dict[str, Any]) -> dict[str, Any]:
     """Return the item in a row of a table."""
     where = row["where"]
     options = cell_texts(row["options"], where, keep_lines=True)
+    if len(options) == 1:  # parted by line breaks, as a spreadsheet's cell can be
+        options = list(filter(None, options[0].splitlines()))
     keys = list(map(_option_key, options))
     for place, key in enumerate(keys):
         first = keys.index(key)
@@ -178,8 +183,9 @@ def _place_of_answer(answer: str, options: list[str]) -> int:
     """Return the place of an option, given as its text or its number; -1 for none."""
     if answer in options:
         return options.index(answer)
-    if answer.isdecimal() and int(answer) < len(options):
-        return int(answer)
+    number = _FRACTION_OF_NOTHING.sub("", answer)
+    if number.isdecimal() and int(number) < len(options):
+        return int(number)
     keys = list(map(_option_key, options))
     key = _option_key(answer)
     return keys.index(key) if key in keys else -1
