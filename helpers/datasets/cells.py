@@ -6,6 +6,7 @@ non-joiner are spelling in Persian and in scripts of India and stay. A number, a
 a list is the same whatever type or program wrote it.
 """
 
+import contextlib
 import datetime
 import decimal
 import re
@@ -40,10 +41,32 @@ _VALUE = re.compile(
     r"\s*,?\s*",
     re.DOTALL,
 )
-_ARRAY = re.compile(r"array\((.*?)(?:,\s*dtype=[^\]]*)?\)", re.DOTALL)
-_BEGINS_WITH_QUOTED_TEXT = re.compile(
-    rf"(?:array\()?[\[({{]\s*(?:[\w.]+\()?(?:{_QUOTED})"
+# What Python, numpy, pandas and R write around the values of a list.
+_CALL = (
+    r"(?:\w+\.)?(?:array|list|tuple|set|frozenset|deque|dict_keys|dict_values|Index)\("
 )
+_CALL_WITH_LIST = re.compile(
+    rf"{_CALL}\s*(?P<list>[\[({{].*[\])}}])\s*(?:,\s*\w+=[^\[\](){{}}]*)?\)", re.DOTALL
+)
+_R_VECTOR = re.compile(r"c\((?P<values>.*)\)", re.DOTALL)
+_BEGINS_WITH_QUOTED_TEXT = re.compile(
+    rf"(?:c\(|(?:{_CALL})?\s*[\[({{])\s*(?:[\w.]+\()?(?:{_QUOTED})"
+)
+# An array of PostgreSQL: what holds a blank or a comma is quoted, all else is not.
+_POSTGRES_ITEM = r'"(?:[^"\\]|\\.)*"|[^\s,:="{}\\]+'
+_POSTGRES_ARRAY = re.compile(
+    rf"\{{(?=.*[^\W\d_]{{2}})(?:{_POSTGRES_ITEM})(?:,(?:{_POSTGRES_ITEM}))+\}}"
+)
+# What is no one text and cannot be read as a list: words in brackets, a list that was
+# cut short or lies in another, names with values, a column as pandas prints it.
+_NAMES = r"[^\W\d_]{2}[^(){}|,]*,\s*[^\W\d_]{2}[^(){}|]*"
+_BROKEN_LIST = re.compile(
+    rf"\[[^|]*\]|\({_NAMES}\)|\{{{_NAMES}\}}"
+    rf"|[\[({{]\s*(?:{_QUOTED})\s*[,:].*|{_CALL}\s*[\[({{].*|.*\ndtype: \w+",
+    re.DOTALL,
+)
+_LINE_OF_LIST = re.compile(r"\s*[-*\u2022]\s+\S")
+_UNSEEN_AT_ENDS = " \t\r\n\ufeff\u200b\u2060"
 # Values that Python writes as a person does.
 _WRITTEN_AS_READ: tuple[type, ...] = (Rational, datetime.date, datetime.time)
 _WRITTEN_AS_READ += (uuid.UUID, bool, np.bool_, pd.Period, pd.Interval)
@@ -84,7 +107,7 @@ def cell_text(value: Any, where: str, keep_lines: bool = False) -> str:
     ['5', 'Peru', '1969-07-20', '']
     """
     values = None
-    if not isinstance(value, str) or _BEGINS_WITH_QUOTED_TEXT.match(value.strip()):
+    if not isinstance(value, str) or _may_be_list(value.strip(_UNSEEN_AT_ENDS)):
         values = list_in_cell(value)
     if values is not None:
         values = [item for item in values if not is_missing(item)]
@@ -108,6 +131,12 @@ def cell_text(value: Any, where: str, keep_lines: bool = False) -> str:
     return text
 
 
+def _may_be_list(text: str) -> bool:
+    """Return whether a text begins as no one text does, by the form of a list."""
+    begins = _BEGINS_WITH_QUOTED_TEXT.match(text) or _POSTGRES_ARRAY.fullmatch(text)
+    return begins is not None
+
+
 def cell_texts(value: Any, where: str, keep_lines: bool = False) -> list[str]:
     """Return the texts of a cell that holds a list, or texts parted by "|".
 
@@ -129,14 +158,22 @@ def cell_texts(value: Any, where: str, keep_lines: bool = False) -> list[str]:
 def _parts_of_text(text: str, where: str) -> list[str]:
     """Return the texts that "|" parts, but for empty ones at the ends."""
     text = visible_lines(text).strip("| \n")
-    if text.startswith("[") and text.endswith("]") and "|" not in text:
+    refuse_broken_list(text, where)
+    if not text:
+        return []
+    lines = text.splitlines()
+    if len(lines) > 1 and all(map(_LINE_OF_LIST.match, lines)):
+        return [line.lstrip()[1:] for line in lines]
+    return text.split("|" if "|" in text else "\uff5c")
+
+
+def refuse_broken_list(text: str, where: str) -> None:
+    """Refuse a text that begins as a list does and cannot be read as one."""
+    if _BROKEN_LIST.fullmatch(text):
         raise UserError(
             f"{where}: {_shown(text)} begins as a list and cannot be read as one: "
             'write ["...", "..."], or texts parted by "|".'
         )
-    if not text:
-        return []
-    return text.split("|")
 
 
 def list_in_cell(value: Any) -> list[Any] | None:  # of any table
@@ -146,7 +183,7 @@ def list_in_cell(value: Any) -> list[Any] | None:  # of any table
     (['Lima', 'Lima, Peru'], ['a', None])
     """
     if isinstance(value, str):
-        return _list_in_text(value.strip())
+        return _list_in_text(value.strip(_UNSEEN_AT_ENDS))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return [value.item()]
     if isinstance(value, Set):
@@ -157,10 +194,10 @@ def list_in_cell(value: Any) -> list[Any] | None:  # of any table
 
 
 def _list_in_text(text: str) -> list[Any] | None:  # of values of any type
-    """Return the list that a text spells as JSON, Python or numpy do, or None."""
-    array = _ARRAY.fullmatch(text)
-    if array:
-        text = array[1].strip()
+    """Return the list that a text spells as a program does, or None."""
+    call = _CALL_WITH_LIST.fullmatch(text)
+    if call:
+        text = call["list"]
     brackets = text[:1] + text[-1:]
     if brackets == "[]":
         try:
@@ -168,11 +205,26 @@ def _list_in_text(text: str) -> list[Any] | None:  # of values of any type
         except UserError:
             return _values_in_text(text[1:-1])
     is_tuple = brackets == "()" and "," in text
-    if is_tuple or brackets == "{}":
-        values = _values_in_text(text[1:-1])
+    vector = _R_VECTOR.fullmatch(text)
+    if is_tuple or vector or brackets == "{}":
+        values = _values_in_text(vector["values"] if vector else text[1:-1])
         if values and all(isinstance(item, str) for item in values):
             return values
+    if _POSTGRES_ARRAY.fullmatch(text):
+        return list(map(_postgres_value, re.findall(_POSTGRES_ITEM, text)))
+    if text.startswith('"['):  # a list as JSON, as JSON once more
+        with contextlib.suppress(UserError):
+            return list_in_cell(files.parse_json(text, "the cell"))
     return None
+
+
+def _postgres_value(item: str) -> str | None:
+    """Return a value of an array of PostgreSQL, quoted or not."""
+    if item == "NULL":
+        return None
+    if item.startswith('"'):
+        return re.sub(r"\\(.)", r"\1", item[1:-1])
+    return item
 
 
 def _values_in_text(text: str) -> list[Any] | None:  # of any type

@@ -19,7 +19,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError, reraise_as_user_error
-from helpers.datasets.cells import cell_text, cell_texts, list_in_cell
+from helpers.datasets.cells import (
+    cell_text,
+    cell_texts,
+    list_in_cell,
+    refuse_broken_list,
+)
 from helpers.datasets.registry import (
     DATA_FOLDER,
     SOURCE_RECORD_FIELDS,
@@ -288,6 +293,9 @@ def _answers_of_record(
     Aliases are not different.
     """
     value = row.get("answer")
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        spelt = files.parse_python_literal(value.strip())  # as pandas writes a dict
+        value = spelt if isinstance(spelt, dict) else value
     if isinstance(value, dict):
         value = _with_small_names(value)
         aliases = cell_texts(value.get("aliases"), where)
@@ -308,6 +316,7 @@ def _answers_of_record(
     if cells is None:
         cells = [value]
         if isinstance(value, str) and "problem" not in row:
+            refuse_broken_list(value, where)
             cells = cell_texts(value, where) if "|" in value else value.split("; ")
     answers = _distinct_texts(cells, where)
     # TriviaQA's lists are aliases of one answer; elsewhere they may be different

@@ -106,6 +106,28 @@ def test_what_is_asked_is_what_a_reader_sees(text, seen):
         ("[sic] a|b", ["[sic] a", "b"]),
         ("[]", []),
         ("", []),
+        ('{Peru,Chad,"Korea, North"}', ["Peru", "Chad", "Korea, North"]),
+        (r'{"a \"b\"",NULL,Chad}', ['a "b"', "", "Chad"]),
+        ('c("Peru", "Korea, North")', ["Peru", "Korea, North"]),
+        ("c('x=1, y=2', 'b')", ["x=1, y=2", "b"]),
+        ("frozenset({'a', 'b'})", ["a", "b"]),
+        ("dict_keys(['a', 'b'])", ["a", "b"]),
+        ("deque(['a', 'b'], maxlen=2)", ["a", "b"]),
+        ("Index(['a', 'b'], dtype='object', name='n')", ["a", "b"]),
+        ("pd.Index(['a, b=c', 'd'], dtype='object')", ["a, b=c", "d"]),
+        (json.dumps(json.dumps(["a", "b, c"])), ["a", "b, c"]),
+        ("\u200b['a', 'b']\ufeff", ["a", "b"]),
+        ("- a\n- b - c", ["a", "b - c"]),
+        ("a ｜ b", ["a", "b"]),
+        ("a｜b | c", ["a｜b", "c"]),
+        # Each one text: an interval, sets of numbers and letters, a name, a call.
+        ("{1,2,3}", ["{1,2,3}"]),
+        ("{x,y}", ["{x,y}"]),
+        ("(a, b)", ["(a, b)"]),
+        ('("Heroes" Symphony)', ['("Heroes" Symphony)']),
+        ("max('a', 'b')", ["max('a', 'b')"]),
+        ("- a", ["- a"]),
+        ("Washington (state, not city)", ["Washington (state, not city)"]),
         (["a ", None], ["a", ""]),
         (("a", "b"), ["a", "b"]),
         ({"b", "a"}, ["a", "b"]),
@@ -123,6 +145,7 @@ def test_lists_are_read_however_they_are_written(cell, texts):
     "cell",
     [
         *(["a", "b"], "['a', 'b']", {"a": 1}, 1j, b"\xff", "\ud800", object()),
+        *("frozenset({'a', 'b'})", '{Sucre,"La Paz"}', 'c("a", "b")'),
         *(np.array([["a", "b"], ["c", "d"]]), pd.Series(["a", "b"])),
     ],
 )
@@ -132,7 +155,15 @@ def test_what_is_no_one_text_is_refused(cell):
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize("cell", ["[a, b]", "['a' ... 'z']", "['a', b]"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("[a, b]", "['a' ... 'z']", "['a', b]", "['Peru', 'Chad", "('Peru', 'Chad'"),
+        *("(Peru, Chad)", "{Peru, Chad}", '{"0": "Peru", "1": "Chad"}'),
+        "array([['Peru', 'Chad']], dtype=object)",
+        "0    Peru\n1    Chad\ndtype: object",
+    ],
+)
 def test_a_list_that_cannot_be_read_is_refused(cell):
     with pytest.raises(UserError, match="begins as a list and cannot be read"):
         cells.cell_texts(cell, "Row 7")
@@ -422,6 +453,18 @@ def test_templates_and_relations_go_the_same_way(tmp_path):
     frames = datasets.prompt_frames(folder)
     assert frames["template"].tolist() == ["Which one is [X]?", "What is [X]?"]
     assert frames["relation"].tolist() == ["17", "17"]
+
+
+def test_templates_in_one_text_are_parted(tmp_path):
+    """A bar parts templates where each has its own subject, and is a text elsewhere."""
+    table = pd.DataFrame({"subject": ["a", "b"], "object": ["x", "y"]})
+    questions = {"r": ["What is [X]? | Which one is [X]?", "a|b: what is [X]?"]}
+    frames = datasets.prompt_frames(datasets.write_dataset(table, questions, tmp_path))
+    assert frames["template"].tolist() == [
+        "What is [X]?",
+        "Which one is [X]?",
+        "a|b: what is [X]?",
+    ]
 
 
 def test_questions_and_their_answers_go_the_same_way(tmp_path):

@@ -82,6 +82,18 @@ def write(folder, name, *rows):
         ("popqa.jsonl", POPQA, ["Ann", "A. Ann", "Bea"], 2),
         ("trivia.json", TRIVIA, ["Ann", "A. Ann"], 1),
         ("popqa.tsv", TSV, ["Ann", "A. Ann"], 1),
+        (
+            "trivia.csv",
+            "question,answer\nwho,\"{'Value': 'Ann', 'Aliases': ['A. Ann']}\"\n",
+            ["Ann", "A. Ann"],
+            1,
+        ),
+        (
+            "own.jsonl",
+            {"question": "who", "answer": '{Ann,"B. Bea"}'},
+            ["Ann", "B. Bea"],
+            2,
+        ),
         ("own.csv", 'question,answer\n"who, then",Ann; Bea\n', ["Ann", "Bea"], 2),
         ("own.csv", "question;answer\nwho;Ann\n", ["Ann"], 1),
         ("simple_qa.csv", SIMPLE, ["Ann; or Bea"], 1),
@@ -112,6 +124,12 @@ def test_quotes_left_over_from_csv_are_undone(tmp_path):
     rows = [FLASHRAG | {"question": text} for text in (wrapped, quoting)]
     table = seen_questions.read_questions(write(tmp_path, "t.jsonl", *rows))
     assert table["question"].tolist() == ['Who wrote "It"?', quoting]
+
+
+def test_an_answer_that_is_a_list_cut_short_is_refused(tmp_path):
+    path = write(tmp_path, "t.jsonl", NQ | {"answer": "['Ann', 'Be"})
+    with pytest.raises(UserError, match="begins as a list and cannot be read"):
+        seen_questions.read_questions(path)
 
 
 def test_sources_that_are_not_there(tmp_path):
