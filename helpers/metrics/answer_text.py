@@ -119,7 +119,8 @@ def _words_before_pattern() -> re.Pattern[str]:
     phrases = "|".join(lines[parting + 1 :])
     emphasis = r"[\s*_`\"'“”«»]*+"
     return re.compile(
-        rf"[\W_]*+(?:(?:{labels})(?:{emphasis}[:：]|(?<=\w\w\w\w){emphasis}$)"
+        rf"[\W_]*+(?:(?:{labels})"
+        rf"(?:{emphasis}[:：]|(?<=\w\w\w)\s[-–—](?=\s)|(?<=\w\w\w\w){emphasis}$)"
         # Scripts without blanks part no words.
         rf"|(?:{phrases})(?:(?<=[\u0e00-\uffff])|(?!\w)){emphasis}[:：]?){emphasis}",
         re.IGNORECASE,

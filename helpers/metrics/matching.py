@@ -36,7 +36,7 @@ from helpers.metrics.answer_text import (
 )
 
 # Raised where the same text becomes right or wrong.
-MATCHING_VERSION = "3"
+MATCHING_VERSION = "4"
 _DROPPED = frozenset(".'")
 # Before NFKC, which writes these blanks as ordinary ones, and powers as figures.
 _BLANK_GROUPS = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")

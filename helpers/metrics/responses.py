@@ -13,11 +13,13 @@ without thoughts and markup (`helpers.metrics.answer_text`).
    four words or more, all of them fillers. Fillers are the words of ``fillers.txt``,
    such as "the", "answer", "depends", unless spelt as a code: "IS", ".is", or "is"
    before a full stop.
-4. *unsure*: a phrase of ``unsure.txt``, in English and twelve other languages, but not
-   with the capitals of a title and other words beside it ("Nobody Knows My Name").
+4. *unsure*: a phrase of ``unsure.txt``, in English and twenty-one other languages, but
+   not with the capitals of a title and other words beside it ("Nobody Knows My Name"),
+   nor within quotation marks beside other words.
 5. *wrong*: anything else.
 
-Rules 3 and 4 also read the answer without words such as "The answer is".
+Rules 3 and 4 also read the answer without words such as "The answer is"; rule 4 also
+its first sentence alone.
 
 Source: Zheng, Lapata and Pan 2024, section 3.3 and Table 3, describe the kinds
 ("regular expressions and word frequency analysis"); the rules and their limits are
@@ -40,7 +42,7 @@ from helpers.metrics.canonical import contains_answer, same_answer
 from helpers.metrics.matching import normalise_text
 
 # Raised where the same response becomes one of another kind.
-RESPONSES_VERSION = "4"
+RESPONSES_VERSION = "5"
 RESPONSE_KINDS = ("correct", "wrong", "repetition", "none", "unsure")
 UNINFORMATIVE_KINDS = RESPONSE_KINDS[2:]
 CORRECTNESS_RULES = {"exact": same_answer, "contains": contains_answer}
@@ -50,6 +52,8 @@ PLACEHOLDER_ANSWERS = frozenset(
         "n a",
         "na",
         "nil",
+        "tba",
+        "tbd",
         "null",
         "nan",
         "blank",
@@ -76,11 +80,14 @@ MOST_WORDS_OF_TITLE = 8  # where all is in capitals, which tell nothing then
 # What a refusal spelt as a title may hold besides the phrase.
 _WORDS_BESIDE_REFUSALS = (
     "a about am an answer at available but currently enough exactly for given have help"
-    " i im in is it know me name of on or provided publicly question sorry sure tell"
-    " that the there this to with you yet"
+    " data i im in is it know me name of on or provided publicly question sorry sure"
+    " tell that the there this to with you yet"
 )
 _WORDS_OF_REFUSALS = frozenset(_WORDS_BESIDE_REFUSALS.split())
 _ACRONYMS = ("ai", "llm")  # of phrases, which have capitals everywhere
+_SENTENCE_END = re.compile(r"(?<=[.!?。])\s")
+# A text within quotation marks, where more is said outside.
+_QUOTED = re.compile('["“”„«][^"“”„«»\\n]+["“”»]')
 _DOMAIN = re.compile(r"(?<![\w.])\.\w")  # a dot that begins a word
 _LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
 
@@ -110,9 +117,10 @@ def response_kind(
     response = plain_text(answer_text(text))
     if is_repetition(response):
         return "repetition"
-    readings = (response, without_words_before(response) or response)
+    readings = [response, without_words_before(response) or response]
     if any(_is_none(reading, question) for reading in readings):
         return "none"
+    readings += _SENTENCE_END.split(readings[-1], maxsplit=1)[:1]
     if any(is_unsure(reading, question) for reading in readings):
         return "unsure"
     return "wrong"
@@ -153,14 +161,20 @@ def is_unsure(response: str, question: str = "") -> bool:
     """Say whether a response says that it does not know (rule 4).
 
     A phrase with the capitals of a title is one: "Nobody Knows My Name" is an answer,
-    "Nobody Knows" says nothing else. Where all is in capitals, a short response is a
+    "Nobody Knows" says nothing else. So is one within quotation marks, where more is
+    said outside. Where all is in capitals, a short response is a
     title if it holds words that neither refusals nor the question have.
 
     >>> is_unsure("Nobody knows."), is_unsure("Nobody Knows")
     (True, True)
+    >>> is_unsure('"nobody knows my name" (1961)')
+    False
     >>> is_unsure("Nobody Knows My Name"), is_unsure("I Don't Know How to Love Him")
     (False, False)
     """
+    unquoted = _QUOTED.sub(" ", response)
+    if re.search(r"\w", unquoted):
+        response = unquoted
     words = normalise_text(response)
     phrases = list(_UNSURE.finditer(words))
     if not phrases:
