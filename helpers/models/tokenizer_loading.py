@@ -3,6 +3,8 @@
 Transformers builds many tokenizers anew from the vocabulary of ``tokenizer.json``, with
 the splitting of the class that the configuration names. Where this is not the file's
 own, the model would read other tokens than it was trained on, so the file decides.
+Settings may add tokens such as ``<pad>``, but not make a word of the texts a token of
+its own. What a file splits by chance (BPE dropout), it splits here in its one best way.
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ PROBE_TEXTS = (
     "<s> </s> <unk> <pad> <mask> <|endoftext|> <|im_start|>user<|im_end|>",
     "[CLS] [SEP] [MASK] [PAD] [UNK] [INST] <bos> <eos> <0x0A> ▁a ##b Ġc",
 )
+# Models of tokens, and what makes them split a text by chance.
+SETTINGS_OF_CHANCE = ("dropout", "alpha", "nbest_size")
 # Entries of the vocabulary, and special tokens, that further probes are made of.
 N_VOCABULARY_PROBES = 400
 N_SPECIAL_PROBES = 16
@@ -124,6 +128,7 @@ def _tokenizer_of_file(
     of_class = None
     try:
         of_class = _tokenizer_of_class(folder, code)
+        _leave_nothing_to_chance(of_class)
     except Exception as error:  # of classes that the file does not fit, any
         if "trust_remote_code" in str(error):
             raise
@@ -133,6 +138,7 @@ def _tokenizer_of_file(
             of_file = of_class
         else:
             of_file = PreTrainedTokenizerFast.from_pretrained(folder)
+        _leave_nothing_to_chance(of_file)
         of_file(PROBE_TEXTS[0])  # some wrong settings show only now
     _refuse_other_tokens(of_file, reference, probes, name)
     if of_class is None:
@@ -172,7 +178,24 @@ def _read_tokenizer_file(folder: Path, name: str | Path) -> Tokenizer:
         ) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    if _leave_nothing_to_chance(tokenizer):
+        _log_warning(
+            f"The {TOKENIZER_FILE} of {name} splits texts by chance (its dropout), as "
+            "in training; here it is switched off."
+        )
     return tokenizer
+
+
+def _leave_nothing_to_chance(tokenizer: PreTrainedTokenizerBase | Tokenizer) -> bool:
+    """Switch off what makes a tokenizer split a text by chance; tell whether it did."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    model = getattr(backend, "model", None)  # tokenizers in Python have none
+    by_chance = False
+    for setting in SETTINGS_OF_CHANCE:
+        if getattr(model, setting, None):
+            setattr(model, setting, None)
+            by_chance = True
+    return by_chance
 
 
 def _probe_texts(tokenizer: Tokenizer) -> list[str]:
@@ -199,17 +222,59 @@ def _refuse_other_tokens(
     """Refuse a tokenizer that writes texts otherwise than its file."""
     renewed = _tokens_of_settings(tokenizer, reference)
     reference.encode_special_tokens = bool(tokenizer.split_special_tokens)
+    _refuse_words_as_tokens(tokenizer, reference, renewed, name)
     for text in probes:
         # A token that the settings name or change is read as they say.
         if any(token in text for token in renewed):
             continue
-        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-        if list(ids) != reference.encode(text, add_special_tokens=False).ids:
+        if _writes_otherwise(tokenizer, reference, text):
             raise UserError(
                 f"The tokenizer of {name} cannot be loaded as its {TOKENIZER_FILE} has "
                 f"it (it writes {text[:60]!r} in other tokens): save it anew with the "
                 "version of transformers that is installed, or choose another model."
             )
+
+
+def _refuse_words_as_tokens(
+    tokenizer: PreTrainedTokenizerBase,
+    reference: Tokenizer,
+    renewed: Sequence[str],
+    name: str | Path,
+) -> None:
+    """Refuse settings that make a word a token of its own, against the file.
+
+    No text that is asked holds a token such as ``<pad>``, but any may hold a word. Of a
+    mark such as "!" it is said.
+    """
+    in_file = {token.content for token in reference.get_added_tokens_decoder().values()}
+    for token in renewed:
+        text = f"Lyon {token}{token} Lyon{token}"
+        word = token.strip(" \u2581\u0120")  # as vocabularies mark a blank
+        is_word = word.replace(" ", "").isalnum()
+        if token in in_file or not (is_word or len(word) <= 1):
+            continue
+        if not _writes_otherwise(tokenizer, reference, text):
+            continue
+        sentence = (
+            f"The settings of {name} make {token[:60]!r} a token of its own, and its "
+            f"{TOKENIZER_FILE} does not, so a text with it is written in other tokens "
+            "than the file's"
+        )
+        if is_word:
+            raise UserError(
+                f"{sentence}: take it out of tokenizer_config.json, "
+                "special_tokens_map.json and added_tokens.json, or save the tokenizer "
+                "anew."
+            )
+        _log_warning(f"{sentence}.")
+
+
+def _writes_otherwise(
+    tokenizer: PreTrainedTokenizerBase, reference: Tokenizer, text: str
+) -> bool:
+    """Tell whether a tokenizer writes a text in other ids than its file."""
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return list(ids) != reference.encode(text, add_special_tokens=False).ids
 
 
 def _tokens_of_settings(

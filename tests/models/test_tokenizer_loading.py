@@ -157,12 +157,53 @@ def test_a_tokenizer_that_agrees_is_left_alone(tmp_path, caplog):
     assert caplog.text == ""
 
 
-def test_a_file_that_writes_at_random_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    "tokenizer_class", ["PreTrainedTokenizerFast", "GPT2Tokenizer"]
+)
+def test_a_file_that_splits_by_chance_is_loaded_without(
+    tmp_path, caplog, tokenizer_class
+):
     tokenizer = digits_in_threes()
-    tokenizer.model.dropout = 0.5
-    place = folder_with(tmp_path / "m", tokenizer, "PreTrainedTokenizerFast")
-    with pytest.raises(UserError, match=r"m cannot be loaded as its tokenizer\.json"):
+    certain = [tokenizer.encode(text).ids for text in TEXTS]
+    tokenizer.model.dropout = 0.9
+    place = folder_with(tmp_path / "m", tokenizer, tokenizer_class)
+    loaded = tokenizer_loading.load_tokenizer(place, "m")
+    for _ in range(5):
+        assert [loaded(text)["input_ids"] for text in TEXTS] == certain
+    assert "m splits texts by chance (its dropout)" in caplog.text
+
+
+WORD = {"content": "France", "special": False, "normalized": False}
+SETTINGS_WITH_WORDS = {
+    "other_id": {"added_tokens_decoder": {"50": WORD}},
+    "special": {"added_tokens_decoder": {"50": WORD | {"special": True}}},
+    "pad": {"pad_token": "France"},
+    "letter": {"unk_token": "a"},
+    "additional": {"additional_special_tokens": ["France"]},
+    "named": {"extra_special_tokens": {"image_token": "France"}},
+    "absent": {"added_tokens_decoder": {"400": WORD | {"content": "Brno x"}}},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS_WITH_WORDS)
+def test_settings_that_make_a_word_a_token_are_refused(tmp_path, settings):
+    given = SETTINGS_WITH_WORDS[settings]
+    place = folder_with(tmp_path / "m", digits_in_threes(), "GPT2Tokenizer", **given)
+    with pytest.raises(UserError, match=r"m make '.+' a token of its own, and its tok"):
         tokenizer_loading.load_tokenizer(place, "m")
+
+
+def test_settings_that_make_a_mark_a_token_are_said(tmp_path, caplog):
+    place = folder_with(
+        tmp_path / "m", word_pieces(), "PreTrainedTokenizerFast", pad_token="'"
+    )
+    tokenizer_loading.load_tokenizer(place, "m")
+    assert 'make "\'" a token of its own' in caplog.text
+    file_with = digits_in_threes()
+    file_with.add_tokens(["France"])  # here the file has it
+    own = folder_with(tmp_path / "n", file_with, "PreTrainedTokenizerFast")
+    loaded = tokenizer_loading.load_tokenizer(own, "n")
+    assert differences(loaded, own) == []
 
 
 def test_a_tokenizer_without_such_a_file_is_said(tmp_path, caplog):
