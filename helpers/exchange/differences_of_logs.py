@@ -14,13 +14,13 @@ from helpers import UserError, printable_line
 from helpers.datasets.fact_identity import folded_text
 from helpers.exchange import logs, multiplicity_of_logs, planning
 from helpers.exchange.logs.chat_templates import text_without_template
-from helpers.exchange.logs.documents import (
+from helpers.exchange.logs.log import Log
+from helpers.exchange.logs.logged_documents import (
     best_pairs,
     document_identity,
     example_of_question,
     with_items_of_first,
 )
-from helpers.exchange.logs.log import Log
 from helpers.io import files
 from helpers.stats import clusters as clustered
 from helpers.stats import holm_adjusted_p_values

@@ -10,7 +10,7 @@ import pytest
 
 from helpers import UserError
 from helpers.exchange import logs
-from helpers.exchange.logs import documents
+from helpers.exchange.logs import logged_documents
 from helpers.io import files
 from tests.tool_logs import (
     CITY_OPTIONS,
@@ -875,7 +875,7 @@ def test_scripts_without_blanks_share_letters(tmp_path):
     ],
 )
 def test_numbers_of_rows_are_no_part_of_a_document(one, other, same):
-    questions = {documents.question_of_document(row) for row in (one, other)}
+    questions = {logged_documents.question_of_document(row) for row in (one, other)}
     assert (len(questions) == 1) == same
 
 

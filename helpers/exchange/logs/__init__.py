@@ -7,8 +7,8 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.exchange.logs import every_eval_ever, inspect_ai, lighteval, lm_eval
-from helpers.exchange.logs.documents import same_text, with_items_of_first
 from helpers.exchange.logs.log import Joined, Log, Record
+from helpers.exchange.logs.logged_documents import same_text, with_items_of_first
 from helpers.io import files
 
 LOG_COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError, printable_line
-from helpers.exchange.logs.documents import question_of_document
 from helpers.exchange.logs.log import (
     NO_OPTION,
     Log,
@@ -17,6 +16,7 @@ from helpers.exchange.logs.log import (
     log_of_answers,
     marked_row,
 )
+from helpers.exchange.logs.logged_documents import question_of_document
 from helpers.io import files
 
 MEMBER_PATTERN = r"header\.json$|_journal/start\.json$|samples/"

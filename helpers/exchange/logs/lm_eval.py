@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from helpers import UserError
-from helpers.exchange.logs.documents import question_of_document
 from helpers.exchange.logs.log import (
     NO_OPTION,
     Log,
@@ -23,6 +22,7 @@ from helpers.exchange.logs.log import (
     marked_row,
     number_or_none,
 )
+from helpers.exchange.logs.logged_documents import question_of_document
 from helpers.io import files
 from helpers.metrics.choices import ROUNDING
 
