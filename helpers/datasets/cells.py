@@ -65,7 +65,7 @@ _BROKEN_LIST = re.compile(
     rf"|[\[({{]\s*(?:{_QUOTED})\s*[,:].*|{_CALL}\s*[\[({{].*|.*\ndtype: \w+",
     re.DOTALL,
 )
-_LINE_OF_LIST = re.compile(r"\s*[-*\u2022]\s+\S")
+_LINE_OF_LIST = re.compile(r"\s*[-*\u2022]\s+(?=\S)")
 _UNSEEN_AT_ENDS = " \t\r\n\ufeff\u200b\u2060"
 # Values that Python writes as a person does.
 _WRITTEN_AS_READ: tuple[type, ...] = (Rational, datetime.date, datetime.time)
@@ -163,8 +163,10 @@ def _parts_of_text(text: str, where: str) -> list[str]:
         return []
     lines = text.splitlines()
     if len(lines) > 1 and all(map(_LINE_OF_LIST.match, lines)):
-        return [line.lstrip()[1:] for line in lines]
-    return text.split("|" if "|" in text else "\uff5c")
+        return [_LINE_OF_LIST.sub("", line, count=1) for line in lines]
+    if "|" in text:
+        return text.split("|")
+    return text.split("\uff5c")  # as Chinese and Japanese keyboards write it
 
 
 def refuse_broken_list(text: str, where: str) -> None:

@@ -158,7 +158,7 @@ def _templates_in_text(text: str) -> list[str]:
     >>> _templates_in_text("Where is [X]? | Which country has [X]?")
     ['Where is [X]?', 'Which country has [X]?']
     """
-    templates = [part.strip() for part in text.split("|")]
+    templates = list(map(str.strip, text.split("|")))
     if all(template.count("[X]") == 1 for template in templates):
         return templates
     return [text]

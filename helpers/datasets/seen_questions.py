@@ -295,7 +295,8 @@ def _answers_of_record(
     value = row.get("answer")
     if isinstance(value, str) and value.lstrip().startswith("{"):
         spelt = files.parse_python_literal(value.strip())  # as pandas writes a dict
-        value = spelt if isinstance(spelt, dict) else value
+        if isinstance(spelt, dict):
+            value = spelt
     if isinstance(value, dict):
         value = _with_small_names(value)
         aliases = cell_texts(value.get("aliases"), where)

@@ -220,8 +220,8 @@ def _numbered_options(row: dict[str, Any]) -> list[str]:
     numbered = []
     for key, value in cell.items():
         number = str(key)
-        text = "" if value is None else str(value).strip()
-        if number.isdecimal():
+        text = str(value).strip()
+        if number.isdecimal() and value is not None:
             numbered.append((int(number), text))
     return [text for _, text in sorted(numbered) if text]
 

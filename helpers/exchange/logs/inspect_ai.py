@@ -26,8 +26,10 @@ HEADER_MEMBERS = {"header.json": "success", "_journal/start.json": "started"}
 
 def read_inspect_log(path: Path, metric: str, repeats: bool) -> Log:
     """Read a log, an archive or one file: its first epoch, or all with `repeats`."""
-    parts = _parts_of_archive(path) if path.suffix == ".eval" else _parts_of_file(path)
-    header, samples = parts
+    if path.suffix == ".eval":
+        header, samples = _parts_of_archive(path)
+    else:
+        header, samples = _parts_of_file(path)
     status = header.get("status", "success")
     if not samples:
         raise UserError(
@@ -163,7 +165,9 @@ def _completion(output: Record) -> str:
     if "completion" in output or not output.get("choices"):
         return output.get("completion") or ""
     content = output["choices"][0]["message"]["content"]
-    return content if isinstance(content, str) else json.dumps(content)
+    if isinstance(content, str):
+        return content
+    return json.dumps(content)
 
 
 def _marks_by_metric(scores: Record) -> tuple[Record, Record]:

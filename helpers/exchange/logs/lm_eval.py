@@ -276,28 +276,27 @@ def _check_document(line: Record, options: list[str], answers: list[int]) -> Non
         if not isinstance(place, Mapping):
             continue
         for correct in _marked_options(place, options):
-            if correct not in [[answer] for answer in answers]:
+            if len(correct) > 1 or correct[0] not in answers:
                 _refuse_several_keys(len(correct), line["where"])
         for name in CORRECT_FIELDS:
             correct = as_list(place.get(name))
-            numbers = {number_or_none(value) for value in correct}
-            places = set(range(len(options)))
-            texts = {str(value).strip() for value in correct}
-            if len(numbers) > 1 and numbers <= places:
+            numbers = set(map(number_or_none, correct))
+            texts = set(map(str.strip, map(str, correct)))
+            if len(numbers) > 1 and numbers.issubset(range(len(options))):
                 _refuse_several_keys(len(numbers), line["where"])
-            if 1 < len(texts) < len(options) and texts <= set(options):
+            if 1 < len(texts) < len(options) and texts.issubset(options):
                 _refuse_several_keys(len(texts), line["where"])
 
 
 def _refuse_hidden_key(document: Mapping[str, Any], where: str) -> None:
     """Refuse a document of a test set whose answers are not published."""
-    keys = {name: document[name] for name in KEY_FIELDS if name in document}
-    is_hidden = [str(key).strip() in HIDDEN_KEYS for key in keys.values()]
-    if keys and all(is_hidden):
-        name, key = next(iter(keys.items()))
+    names = list(filter(document.__contains__, KEY_FIELDS))
+    keys = [document[name] for name in names]
+    if keys and set(map(str.strip, map(str, keys))).issubset(HIDDEN_KEYS):
         raise UserError(
-            f"{where} is of a test set whose answers are hidden ({name} is {key!r}), "
-            "and its target only stands in for them: use the validation set."
+            f"{where} is of a test set whose answers are hidden ({names[0]} is "
+            f"{keys[0]!r}), and its target only stands in for them: use the validation "
+            "set."
         )
 
 
@@ -306,8 +305,8 @@ def _marked_options(
 ) -> Iterator[list[int]]:
     """Yield the options that a document marks as true, by each list of marks."""
     for names, marks in product(OPTION_FIELDS, MARK_FIELDS):
-        texts = [str(text).strip() for text in as_list(place.get(names))]
-        numbers = [number_or_none(mark) for mark in as_list(place.get(marks))]
+        texts = list(map(str.strip, map(str, as_list(place.get(names)))))
+        numbers = list(map(number_or_none, as_list(place.get(marks))))
         if sorted(texts) != sorted(options) or len(numbers) != len(options):
             continue
         pairs = zip(texts, numbers, strict=True)
@@ -338,7 +337,7 @@ def _metric_of_choice(line: Record, scores: Mapping[str, np.ndarray]) -> str:
                 "and its target only stands in for them. Multiplicity needs a task "
                 "with one correct option, and acc."
             )
-    return logged[0] if logged else ""
+    return next(iter(logged), "")
 
 
 def _answers_by_metric(

@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from helpers import UserError, printable_line
@@ -56,7 +57,7 @@ def _without_row_fields(value: Any) -> Any:
                 kept[str(name)] = _without_row_fields(field)
         return kept
     if isinstance(value, list | tuple):
-        return [_without_row_fields(item) for item in value]
+        return list(map(_without_row_fields, value))
     return value
 
 
@@ -97,15 +98,18 @@ def best_pairs(
         if not set(identities).isdisjoint(second.get(name, ())):
             pairs[name] = name
     taken = set(pairs)
+    in_order = {}
     for name, identities in first.items():
         if name in pairs:
+            in_order[name] = name
             continue
-        alike = [other for key in identities for other in names_of_identity[key]]
-        free = [other for other in alike if other not in taken]
-        if free:
-            pairs[name] = free[0]
-            taken.add(free[0])
-    return {name: pairs[name] for name in first if name in pairs}
+        alike = map(names_of_identity.__getitem__, identities)
+        for other in chain.from_iterable(alike):
+            if other not in taken:
+                in_order[name] = other
+                taken.add(other)
+                break
+    return in_order
 
 
 def with_items_of_first(logs: list[Log]) -> list[Log]:
@@ -115,14 +119,18 @@ def with_items_of_first(logs: list[Log]) -> list[Log]:
     """
     first = logs[0]
     named = [first]
-    identities = {item: [document_identity(row)] for item, row in first.rows.items()}
     for log in logs[1:]:
-        other = {item: [document_identity(row)] for item, row in log.rows.items()}
-        item_of_first = {
-            own: name for name, own in best_pairs(identities, other).items()
-        }
-        named.append(_with_other_items(log, first, item_of_first))
+        pairs = best_pairs(_identities(log), _identities(first))
+        named.append(_with_other_items(log, first, pairs))
     return named
+
+
+def _identities(log: Log) -> dict[str, list[str]]:
+    """Return who each document of a log is."""
+    identities = {}
+    for item, row in log.rows.items():
+        identities[item] = [document_identity(row)]
+    return identities
 
 
 def _with_other_items(log: Log, first: Log, item_of_first: dict[str, str]) -> Log:
@@ -148,33 +156,33 @@ def _with_other_items(log: Log, first: Log, item_of_first: dict[str, str]) -> Lo
             reworded.append(item)
         else:
             others.append(item)
-    pairs = {item: (first.rows[item], log.rows[item]) for item in [*reworded, *others]}
     if len(others) == len(log.rows):
         raise UserError(
             f"{log.path} and {first.path} share ids and no question: one asks "
-            f"{_both_questions(*pairs[others[0]])}. Give runs of one task on the same "
-            "data."
+            f"{_both_questions(first, log, others[0])}. Give runs of one task on the "
+            "same data."
         )
     notes = list(log.notes)
     if reworded:
         notes.append(
             f"{log.path.name} asks {len(reworded)} of {len(log.rows)} documents in "
             "other words than the first log, such as "
-            f"{_both_questions(*pairs[reworded[0]])}: their ids, options and correct "
-            "answers are the same, and they are taken as one."
+            f"{_both_questions(first, log, reworded[0])}: their ids, options and "
+            "correct answers are the same, and they are taken as one."
         )
     if others:
         notes.append(
             f"{log.path.name} has {len(others)} other questions under ids of the first "
-            f"log, such as {_both_questions(*pairs[others[0]])}: they are "
+            f"log, such as {_both_questions(first, log, others[0])}: they are "
             "left out."
         )
     return replace(log, rows=rows, notes=notes)
 
 
-def _both_questions(first: Record, second: Record) -> str:
-    """Return two questions for a sentence."""
-    return f"{example_of_question(first)} and {example_of_question(second)}"
+def _both_questions(first: Log, second: Log, item: str) -> str:
+    """Return the questions that two logs have under one name, for a sentence."""
+    question = example_of_question(first.rows[item])
+    return f"{question} and {example_of_question(second.rows[item])}"
 
 
 def _rarest_words(rows: Mapping[str, Record]) -> dict[str, set[str]]:
@@ -189,7 +197,7 @@ def _rarest_words(rows: Mapping[str, Record]) -> dict[str, set[str]]:
         counts.update(words_of_item[item])
     rarest = {}
     for item, words in words_of_item.items():
-        least = min((counts[word] for word in words), default=0)
+        least = min(map(counts.__getitem__, words), default=0)
         rarest[item] = {word for word in words if counts[word] == least}
         if least == len(rows) > 1:
             rarest[item] = set()
