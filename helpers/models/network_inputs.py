@@ -46,3 +46,13 @@ def pad_ids(
 def forward_accepts_argument(network: type[torch.nn.Module], name: str) -> bool:
     """Return whether a network class's forward pass has a parameter of a name."""
     return name in inspect.signature(network.forward).parameters
+
+
+def cache_argument_name(network: torch.nn.Module) -> str:
+    """Return what a network's forward pass calls its cache of keys and values.
+
+    transformers calls it `cache` since 5.24 and drops the older name in 5.40.
+    """
+    if forward_accepts_argument(type(network), "cache"):
+        return "cache"
+    return "past_key_values"

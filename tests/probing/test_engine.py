@@ -1,17 +1,19 @@
 """Every method gives what one-at-a-time forwards give; controls that must fail do fail."""
 
 import contextlib
+import dataclasses
 import functools
 import weakref
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers.models.falcon import modeling_falcon
 
-from helpers import UserError
+from helpers import UserError, probing
 from helpers.models import families, gpu
 from helpers.models.tokens import Row
 from helpers.probing import engine
@@ -486,3 +488,32 @@ def test_pack_length_of_a_gpu_follows_its_free_memory(monkeypatch):
     assert middle % 512 == 0
     free[0] = 1 << 20
     assert gpu.pack_length_on_device(gpu_device, 4096, 128_256) == 512
+
+
+def test_a_cache_is_given_under_the_name_that_the_network_has_for_it():
+    """transformers 5.24 calls it `cache`: packs and continued texts are as before."""
+    lm, rows, expected = made("llama")
+    given = []
+
+    class Renamed(type(lm.model)):
+        def forward(self, cache=None, logits_to_keep=0, **inputs):
+            assert "past_key_values" not in inputs
+            given.append(cache)
+            return super().forward(
+                past_key_values=cache, logits_to_keep=logits_to_keep, **inputs
+            )
+
+    network = Renamed(lm.model.config).eval()
+    network.load_state_dict(lm.model.state_dict())
+    renamed = dataclasses.replace(
+        lm, model=network, trials=tiny_models.untried(lm).trials
+    )
+    assert difference(run(renamed, rows, "packed"), expected) < EXACT
+    assert any(cache is not None for cache in given)
+    given.clear()
+    prompts = ["Lyon is in", "Lyon lies in", "Kyoto"]
+    texts = [
+        probing.generate(each, prompts, 5, progress=False) for each in (lm, renamed)
+    ]
+    pd.testing.assert_frame_equal(*texts)
+    assert any(cache is not None for cache in given)

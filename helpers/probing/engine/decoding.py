@@ -20,7 +20,7 @@ from helpers.models.tokens import Row
 
 LOG = logging.getLogger(__name__)
 # What models return to go on from, and take back under the same name.
-STATE_NAMES = ("past_key_values", "cache_params", "state")
+STATE_NAMES = ("cache", "past_key_values", "cache_params", "state")
 MOST_KEPT_TEXTS = 100_000
 # What bytes that are no character decode as, and the most bytes (and so tokens) of a
 # character.

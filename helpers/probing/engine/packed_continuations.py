@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from helpers.models import Local, model_checks
+from helpers.models import Local, model_checks, network_inputs
 from helpers.models.tokens import Row
 from helpers.probing.engine import decoding, packing, plain, trial, trie
 from helpers.probing.engine.decoding import (
@@ -285,13 +285,14 @@ class _GrowingTexts:
         self.sees = np.concatenate([self.sees, own], axis=1)
         self.places = np.append(self.places, self.depth)
         cache = packing.dynamic_cache(self.keys)
+        cache_argument = {network_inputs.cache_argument_name(self.model.model): cache}
         with packing.mask_and_positions(
             self.model, self.sees, self.depth, self.places
         ) as mask_and_positions:
             output = self.model.model(
                 input_ids=self.next[None],
-                past_key_values=cache,
                 use_cache=True,
+                **cache_argument,
                 **mask_and_positions,
             )
         logits = output.logits[0]

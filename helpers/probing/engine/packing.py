@@ -175,8 +175,9 @@ def _forward(
     rows = torch.tensor(places, dtype=torch.long)
     ids = torch.from_numpy(tree.token[listed]).to(model.device)
     inputs: dict[str, Any] = {"input_ids": ids[None], "use_cache": False}
+    cache_name = network_inputs.cache_argument_name(model.model)
     if before or keys:
-        inputs["past_key_values"] = dynamic_cache(before)
+        inputs[cache_name] = dynamic_cache(before)
         inputs["use_cache"] = True
     pack: AbstractContextManager[dict[str, Any]] = nullcontext({})
     if packed:
@@ -189,7 +190,7 @@ def _forward(
             logits = model.model(**inputs, logits_to_keep=rows).logits[0]
         else:
             logits = model.model(**inputs).logits[0][rows]
-    new_keys = keys_and_values(inputs["past_key_values"]) if keys else []
+    new_keys = keys_and_values(inputs[cache_name]) if keys else []
     return ForwardPass(nodes, heads, logits, new_keys, past)
 
 
