@@ -44,6 +44,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "of the runs; runs by default",
     },
     "--set": {"metavar": "name=value", "nargs": "*", "default": [], "help": "settings"},
+    "--questions": {
+        "metavar": "TEMPLATE",
+        "nargs": "+",
+        "help": "of facts in a table, dataset=facts.csv: 'RELATION=Who wrote [X]?'",
+    },
     "--study": {
         "default": "multiplicity",
         "choices": ["multiplicity", "knowledge_base"],
@@ -105,20 +110,26 @@ FAILED_OUTPUT_ERRORS = (errno.ENOSPC, errno.EBADF, errno.EIO)
 
 def print_model_measures(args: argparse.Namespace) -> None:
     """Measure a model and print the results with intervals."""
+    from helpers import datasets
     from helpers.runs import measuring, path_from_project
-    from helpers.studies import STUDIES
+    from helpers.studies import STUDIES, summary_text
 
     names = args.studies or list(STUDIES)
     defaults: dict[str, Any] = {}
     for name in names:
         defaults |= measuring.default_run_settings(name)
     settings = settings_from_words(args.set, defaults, "The studies have")
-    folder = {"folder": args.runs} if args.runs else {}
-    runs = measuring.measure_model(args.name, names, settings, **folder)
+    folder = args.runs or measuring.MEASURED_FOLDER
+    if args.questions:
+        dataset = datasets.write_dataset_of_table(
+            settings.get("dataset", ""), args.questions, folder / "datasets"
+        )
+        settings["dataset"] = str(dataset)
+    runs = measuring.measure_model(args.name, names, settings, folder)
     for study, place, summary in runs:
         of_all_facts = summary[summary["relation"] == "all"]
         print(f"{study}, with intervals of 95 %")
-        print(_table(of_all_facts))
+        print(summary_text.summary_as_text(of_all_facts, STUDIES[study].MEASURES))
         _print_unanswered(of_all_facts)
         print(f"The run is in {path_from_project(place)}.")
         print(end="", flush=True)
@@ -129,6 +140,7 @@ def print_log_measures(args: argparse.Namespace) -> None:
     import json
 
     from helpers.exchange import knowledge_base_of_logs, multiplicity_of_logs
+    from helpers.studies import summary_text
 
     studies = {
         "multiplicity": multiplicity_of_logs,
@@ -152,7 +164,7 @@ def print_log_measures(args: argparse.Namespace) -> None:
         return
     print(f"{study.TITLE} over {log.asked}, with intervals of 95 %")
     summary = study.summary_of_logs(log)
-    print(_table(summary))
+    print(summary_text.summary_as_text(summary))
     if args.folder:
         _write_table(summary, args.study, args.folder)
 
@@ -329,7 +341,7 @@ def print_model_terms(args: argparse.Namespace) -> None:
 
 LOGS_ARGUMENTS = "files --beside --study --metric --margin --json --folder --set"
 COMMANDS: Commands = {
-    "measure": (print_model_measures, "name studies --runs --set"),
+    "measure": (print_model_measures, "name studies --runs --questions --set"),
     "terms": (print_model_terms, "name --agree"),
     "devices": (print_devices, "model --set"),
     "logs": (print_log_measures, LOGS_ARGUMENTS),
@@ -354,6 +366,9 @@ def run_command(
 ) -> int:
     """Parse the words of a command line, run its command and return the exit status."""
     args = top.parse_args(arguments)
+    if args.command is None:
+        top.print_help()
+        return 0
     call, _ = commands[args.command]
     if sys.flags.optimize > 1:
         print(
@@ -412,7 +427,7 @@ def argument_parser(
     """Return the parser of a command line."""
     about += " COMMAND --help says what a command takes."
     top = argparse.ArgumentParser(prog=prog, description=about)
-    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND")
     for name, (call, names_of_arguments) in commands.items():
         description = str(call.__doc__)
         summary = description[0].lower() + description[1:].rstrip(".")
@@ -431,12 +446,6 @@ def _print_unanswered(summary: "pd.DataFrame") -> None:
             f"In {100 * max(share):.3g} % of the texts there is no answer (none, or "
             "thoughts that do not end); they count as not right."
         )
-
-
-def _table(summary: "pd.DataFrame") -> str:
-    """Return the estimates of a summary as lines for the terminal."""
-    shown = summary[["measure", "estimate", "low", "high", "n"]]
-    return shown.to_string(index=False, float_format="{:.3f}".format)
 
 
 def _results_folder() -> Path:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from helpers import cli, runs, studies
+from helpers import cli, datasets, runs, studies
 from tests import saved_runs
 from tests.program_calls import run_python
 
@@ -23,7 +23,7 @@ def measured(monkeypatch):
     """Let every study take no time; return what it was asked for."""
     seen = []
 
-    def measure(model, names, given, folder="runs/measured"):
+    def measure(model, names, given, folder):
         seen.append((model, names, given, folder))
         rows = [("all", 0.5, 12), ("P17", 0.25, 4)]
         columns = {
@@ -44,10 +44,14 @@ def measured(monkeypatch):
         "other": {"n_items": 9},
     }
     stand_in = SimpleNamespace(
-        measure_model=measure, default_run_settings=declared.__getitem__
+        measure_model=measure,
+        default_run_settings=declared.__getitem__,
+        MEASURED_FOLDER=Path("runs/measured"),
     )
+    about = studies.mean_measure("base", "accuracy", meaning="facts that are right")
+    known = dict.fromkeys(declared, SimpleNamespace(MEASURES=[about]))
     monkeypatch.setattr(runs, "measuring", stand_in, raising=False)
-    monkeypatch.setattr(studies, "STUDIES", declared, raising=False)
+    monkeypatch.setattr(studies, "STUDIES", known)
     return seen
 
 
@@ -57,8 +61,9 @@ def test_measure_prints_a_table_with_intervals_and_where_the_run_is(measured, ca
     assert measured == [("org/x", ["monitor"], {"n_facts": 5}, Path("here"))]
     assert capsys.readouterr().out.splitlines() == [
         "monitor, with intervals of 95 %",
-        "measure  estimate   low  high  n",
-        "   base     0.500 0.125 1.000 12",
+        "measure    title estimate   low  high  n",
+        "   base accuracy    0.500 0.125 1.000 12",
+        "base: facts that are right.",
         "The run is in here/org--x/monitor.",
     ]
 
@@ -66,7 +71,7 @@ def test_measure_prints_a_table_with_intervals_and_where_the_run_is(measured, ca
 def test_measure_takes_all_studies_and_the_settings_of_any(measured, capsys):
     assert cli.main(["measure", "org/x", "--set", "n_items=7"]) == 0
     assert measured == [
-        ("org/x", ["monitor", "other"], {"n_items": 7}, "runs/measured")
+        ("org/x", ["monitor", "other"], {"n_items": 7}, Path("runs/measured"))
     ]
     assert cli.main(["measure", "org/x", "--set", "n_item=7"]) == 2
     told = capsys.readouterr().err
@@ -74,6 +79,28 @@ def test_measure_takes_all_studies_and_the_settings_of_any(measured, capsys):
         "error: The studies have no parameter 'n_item': did you mean n_items?"
     )
     assert len(measured) == 1
+
+
+def test_measure_takes_a_table_with_its_questions(measured, tmp_path, capsys):
+    file = tmp_path / "cities.csv"
+    file.write_text("subject,object\nLyon,France\nTurin,Italy\n")
+    words = ["measure", "x", "--runs", str(tmp_path), "--set", f"dataset={file}"]
+    question = ["--questions", "Where is [X]?"]
+    studies.STUDIES.pop("other")
+    measuring_settings = runs.measuring.default_run_settings("monitor")
+    measuring_settings["dataset"] = "atlas"
+    assert cli.main([*words, *question]) == 0
+    _, _, given, _ = measured[0]
+    facts = datasets.load(given["dataset"])
+    assert facts["subject"].tolist() == ["Lyon", "Turin"]
+    assert cli.main(["measure", "x", *question]) == 2
+    assert "as in --set dataset=facts.csv" in capsys.readouterr().err
+
+
+def test_no_command_lists_the_commands(capsys):
+    assert cli.main([]) == 0
+    told = capsys.readouterr().out
+    assert all(f"    {command} " in told for command in cli.COMMANDS)
 
 
 def test_runs_are_described_packed_and_verified(tmp_path, capsys):

@@ -2,12 +2,13 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from book.tools import render
-from helpers import UserError, cli
+from helpers import UserError, cli, datasets
 from helpers.io import files
 from helpers.models import checkpoints
 from helpers.runs import measuring, store
@@ -132,3 +133,25 @@ def test_a_run_with_other_settings_is_not_replaced_without_a_word(tmp_path, caps
             in capsys.readouterr().err
         )
         assert told == (n_facts == 2)
+
+
+def test_runs_on_two_data_sets_lie_in_two_folders(tmp_path, capsys):
+    """Neither replaces the other, and a data set that is not there replaces nothing."""
+    file = tmp_path / "cities.csv"
+    file.write_text("subject,object\nLyon,France\nTurin,Italy\n")
+    given = {"n_facts": 1, "relations": ["P36"], "n_bootstrap": 20}
+    [atlas] = measuring.measure_model("atlas-xs", ["monitor"], given, tmp_path)
+    question = ["Which country is [X] in?"]
+    folder = datasets.write_dataset_of_table(file, question, tmp_path / "datasets")
+    own = {"n_facts": 1, "n_bootstrap": 20, "dataset": str(folder)}
+    [cities] = measuring.measure_model("atlas-xs", ["monitor"], own, tmp_path)
+    with pytest.raises(UserError, match="There is no data set 'typo'"):
+        list(
+            measuring.measure_model(
+                "atlas-xs", ["monitor"], {"dataset": "typo"}, tmp_path
+            )
+        )
+    assert atlas.folder == tmp_path / "atlas-xs" / "monitor"
+    assert re.fullmatch(r"atlas-xs-on-cities-[0-9a-f]{8}", cities.folder.parent.name)
+    assert set(store.load(tmp_path)["folder"]) == {atlas.folder, cities.folder}
+    assert "replaced" not in capsys.readouterr().err

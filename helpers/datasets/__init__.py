@@ -15,7 +15,7 @@ from helpers.datasets.control_words import (
     forms_of_objects,
     relations_without_form,
 )
-from helpers.datasets.dataset_writer import write_dataset
+from helpers.datasets.dataset_writer import write_dataset, write_dataset_of_table
 from helpers.datasets.exposure import is_exposure_unconfounded, training_exposure
 from helpers.datasets.knowledge_questions import knowledge_base_questions
 from helpers.datasets.object_forms import kind_of_form, object_form
@@ -46,4 +46,5 @@ __all__ = [
     "source_record",
     "training_exposure",
     "write_dataset",
+    "write_dataset_of_table",
 ]

@@ -14,6 +14,7 @@ from helpers.datasets import (
     facts_without_questions,
     fktc,
 )
+from helpers.datasets.dataset_writer import TABLE_ENDINGS
 from helpers.datasets.registry import (
     DATA_FOLDER,
     FactsAndFrames,
@@ -222,10 +223,11 @@ def _read(name: str | Path) -> FactsAndFrames:
         published_name = facts_without_questions.dataset_at_path(path)
         if published_name:
             return facts_without_questions.read_pairs(published_name, path.resolve())
-        if path.suffix.casefold() in (".csv", ".tsv", ".parquet") and path.is_file():
+        if path.suffix.casefold() in TABLE_ENDINGS and path.is_file():
             raise UserError(
-                f"{path} is a table: make a data set of it with "
-                "helpers.datasets.write_dataset, as the page on Python shows."
+                f"{path} is a table: give the command measure its --questions, or make "
+                "a data set of it with helpers.datasets.write_dataset, as the page on "
+                "Python shows."
             )
         if path.exists() and str(name):
             return fktc.read_fktc(path.resolve())

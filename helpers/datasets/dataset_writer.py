@@ -1,5 +1,6 @@
 """Facts of one's own from a table, as files that every study and command reads."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,9 @@ from helpers.metrics.canonical import comparison_key
 
 TEXT_COLUMNS = ["relation", "subject", "object"]
 COLUMNS = (*TEXT_COLUMNS, "distractors", "exposure")
+NEEDED_COLUMNS = ("subject", "object")  # a table of one relation need not name it
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
+N_DIGITS = 8  # of a checksum that tells tables of one name apart
 
 
 def write_dataset(
@@ -80,6 +84,74 @@ def write_dataset(
     _write_texts(texts, folder)
     fktc.read_fktc(folder)  # refuses malformed questions
     return folder
+
+
+def write_dataset_of_table(
+    table: str | Path, questions: Sequence[str], folder: str | Path
+) -> Path:
+    """Write the facts of a CSV, TSV or Parquet file as a data set.
+
+    Parameters
+    ----------
+    table : str or Path
+        With the columns that :func:`write_dataset` takes.
+    questions : sequence of str
+        Templates, each with one [X] for the subject: ``"author=Who wrote [X]?"``, or
+        ``"Who wrote [X]?"`` where there is one relation. Several of a relation are its
+        wordings.
+    folder : str or Path
+        The data set is below it, in a folder of this table and these questions alone.
+
+    Returns
+    -------
+    Path
+        The data set's folder, as of :func:`write_dataset`.
+
+    Raises
+    ------
+    UserError
+        As :func:`write_dataset`, or if the table is no such file.
+    """
+    path = Path(table).expanduser()
+    if path.suffix.casefold() not in TABLE_ENDINGS:
+        raise UserError(
+            "Questions are for a table of facts: give one that ends in "
+            f"{', '.join(TABLE_ENDINGS)}, as in --set dataset=facts.csv."
+        )
+    with files.reraise_as_malformed_file(path):
+        records = files.read_records(path, NEEDED_COLUMNS, optional=COLUMNS)
+        content = hashlib.sha256(files.read_bytes(path))
+    if not records:
+        raise UserError(f"{path} holds no fact: write one a line, below the header.")
+    facts = pd.DataFrame(records).drop(columns="where")
+    relations = ["facts"]
+    if "relation" in facts:
+        relations = list(_texts_of_column(facts["relation"]).unique())
+    templates = _templates_from_words(questions, relations)
+    content.update(json.dumps(templates).encode())
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", path.stem)
+    digits = content.hexdigest()[:N_DIGITS]
+    return write_dataset(facts, templates, Path(folder) / digits / name)
+
+
+def _templates_from_words(
+    words: Sequence[str], relations: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return question templates by relation, from words such as ``author=Who ...?``."""
+    templates: dict[str, list[str]] = {}
+    for word in words:
+        name, equals, template = word.partition("=")
+        relation = cell_text(name, "--questions")
+        is_name = relation in relations or not re.search(r"[\s\[\]]", relation)
+        if not equals or not is_name:  # the equals sign is one of the question's
+            if len(relations) != 1:
+                raise UserError(
+                    f"The question {word!r} names no relation, and there are "
+                    f"{len(relations)}: write {relations[0]}={word!r}."
+                )
+            relation, template = relations[0], word
+        templates.setdefault(relation, []).append(template.strip())
+    return templates
 
 
 def _relation_text(facts: pd.DataFrame, questions: Sequence[str]) -> str:

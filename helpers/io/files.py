@@ -369,8 +369,9 @@ def _check_header(
     """Refuse the header of a CSV file that lacks a column or names one twice."""
     missing = [name for name in columns if name not in header]
     if missing:
+        noun = "columns" if len(missing) > 1 else "column"
         raise UserError(
-            f"{path} lacks the column {', '.join(missing)}; it has "
+            f"{path} lacks the {noun} {', '.join(missing)}; it has "
             f"{_names_in_words(header)}."
         )
     _refuse_name_twice(header, path)

@@ -1,6 +1,9 @@
 """Measure a model by studies, without a notebook: ask, compute, save a run of each."""
 
+import hashlib
 import json
+import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +19,7 @@ from helpers.runs.panel import panel_asking
 from helpers.studies import STUDIES, member, settings_for_function
 
 MEASURED_FOLDER = runs.RUNS_FOLDER / "measured"
+N_DIGITS = 8  # of a checksum that tells data sets of one name apart
 # What a run takes besides its study's own settings.
 COMMON_RUN_SETTINGS = {
     "prompt_format": "",
@@ -60,7 +64,8 @@ def measure_model(
     settings : mapping, optional
         Those of a run (:func:`default_run_settings`); each study takes its own.
     folder : str or Path
-        The runs go to its folders of the model and the study.
+        The runs go to its folders of the model and the study; those on another data set
+        than the study's own to folders of the model on that data set.
 
     Yields
     ------
@@ -82,7 +87,7 @@ def measure_model(
         for setting, value in settings.items():
             if setting in run_settings:
                 run_settings[setting] = value
-        place = Path(folder) / lm.slug / name
+        place = Path(folder) / _folder_of_model(lm, name, run_settings) / name
         try:
             with store.lock_folder(place):
                 note = _note_on_replaced_run(place, run_settings)
@@ -121,6 +126,19 @@ def _model_for_settings(name: str, settings: Mapping[str, Any]) -> LanguageModel
         number_format = lm.quantization or lm.number_format
         print(f"{lm.name} runs on {lm.device} in {number_format}.", file=sys.stderr)
     return lm
+
+
+def _folder_of_model(lm: LanguageModel, name: str, settings: Mapping[str, Any]) -> str:
+    """Return what the folder of a model's runs on a data set is called."""
+    dataset = settings.get("dataset", "")
+    if dataset == default_run_settings(name).get("dataset", ""):
+        return lm.slug
+    path = os.path.expanduser(dataset)
+    slug = re.sub(r"[^A-Za-z0-9_-]", "_", Path(path).stem)[:40]
+    if os.path.exists(path):  # False for a name that is too long, where Path raises
+        place = os.path.realpath(path)
+        slug = f"{slug}-{hashlib.sha256(place.encode()).hexdigest()[:N_DIGITS]}"
+    return f"{lm.slug}-on-{slug}"
 
 
 def _note_on_replaced_run(place: Path, settings: Mapping[str, Any]) -> str:

@@ -678,5 +678,5 @@ def test_own_questions_from_other_tables(tmp_path):
         items = load_benchmark(tmp_path / f"own.{ending}").items
         assert items["options"].tolist() == [["yes", "no"], ["1", "2.5"]]
         assert items["answer"].tolist() == [1, 0]
-    with pytest.raises(UserError, match="is a table: make a data set of it"):
+    with pytest.raises(UserError, match=r"is a table: give .* its --questions"):
         datasets.load(tmp_path / "own.tsv")

@@ -179,3 +179,39 @@ def test_other_data_are_not_mixed_with(tmp_path):
     datasets.write_dataset(BOOKS, QUESTIONS, tmp_path)
     with pytest.raises(UserError, match=r"holds year\.json: give a folder of its own"):
         datasets.write_dataset(BOOKS.head(2), QUESTIONS, tmp_path)
+
+
+def test_a_file_with_its_questions_is_a_data_set(tmp_path):
+    """The table as text, NA and 007 too; another table or question, another folder."""
+    file = tmp_path / "spies.csv"
+    file.write_text(
+        "relation,subject,object\nnumber of,Bond,007\nnumber of,Leiter,NA\n"
+    )
+    words = ["number of=What is the number of [X]?", "number of=The number a=b of [X]?"]
+    folder = datasets.write_dataset_of_table(file, words, tmp_path / "out")
+    assert datasets.load(folder)["object"].tolist() == ["007", "NA"]
+    frames = datasets.prompt_frames(folder)
+    assert frames["template"].tolist() == [word.partition("=")[2] for word in words]
+    assert datasets.write_dataset_of_table(file, words, tmp_path / "out") == folder
+    alone = ["What is the number of [X] in a=b?"]
+    other = datasets.write_dataset_of_table(file, alone, tmp_path / "out")
+    assert other != folder
+    assert datasets.prompt_frames(other)["template"].tolist() == alone
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words", "told"),
+    [
+        ("a.csv", "subject,thing\nx,y\n", ["[X]?"], "lacks the column object"),
+        ("a.csv", "thing\nx\n", ["[X]?"], "lacks the columns subject, object"),
+        ("a.csv", "subject,object\n", ["[X]?"], "holds no fact"),
+        ("a.txt", "subject,object\nx,y\n", ["[X]?"], "ends in .csv, .tsv"),
+        ("a.csv", "relation,subject,object\nr,x,y\ns,x,z\n", ["[X]?"], "no relation"),
+        ("a.csv", "relation,subject,object\nr,x,y\n", ["q=[X]?"], "r has no question"),
+        ("a.csv", "subject,object\nx,y\nz,w\n", ["Who?"], r"one \[X\]"),
+    ],
+)
+def test_a_file_that_is_no_table_of_facts_is_refused(tmp_path, name, text, words, told):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=told):
+        datasets.write_dataset_of_table(tmp_path / name, words, tmp_path / "out")

@@ -156,6 +156,7 @@ def test_the_command_prints_the_object_or_a_table(path, capsys):
     assert (
         lines[0] == "knowledge base over 4 answers to a prompt, with intervals of 95 %"
     )
-    assert [line.split()[0] for line in lines[1:]] == ["measure", *list(SEEN)[2:]]
+    told = [line.split()[0] for line in lines[1:]]
+    assert told == ["measure", *list(SEEN)[2:], "-:", "Fewer"]
     assert cli.main([*words, "--set", "tau=0.5"]) == 2
     assert "no parameter 'tau'" in capsys.readouterr().err

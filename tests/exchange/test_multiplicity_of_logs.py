@@ -84,7 +84,10 @@ def test_the_command_prints_the_object_or_a_table(tmp_path, capsys):
     assert lines[0] == "multiplicity over 3 prompts, with intervals of 95 %"
     assert lines[1].split() == ["measure", "estimate", "low", "high", "n"]
     assert lines[2].split()[:2] == ["accuracy", "0.556"]
-    assert len(lines) == 10
+    assert lines[10].startswith(
+        "Fewer than 10 facts or questions count for accuracy (3)"
+    )
+    assert len(lines) == 11
 
 
 def test_the_command_notes_and_refuses_in_a_sentence(tmp_path, capsys):

@@ -1,11 +1,12 @@
 """A fifth study of thirty lines is run, compared, calibrated and commanded like the others."""
 
 import re
+import sys
 import types
 
 import pytest
 
-from helpers import runs, studies
+from helpers import UserError, runs, studies
 from helpers.metrics import accuracy
 from helpers.runs import measuring
 from helpers.runs.panel import panel_answers
@@ -29,7 +30,8 @@ def folder(tmp_path_factory, toy):
     """Return the folder of runs of the toy study on two models, made by the measuring command."""
     top = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(studies.STUDIES, "toy", toy)
+        patch.setitem(studies.STUDIES, "toy", None)  # so that it is taken out again
+        studies.register_study("toy", toy)
         for model in ("atlas-xs", "atlas-s"):
             given = {"n_panel": 24, "n_bootstrap": 20, "match": "starts_with"}
             [made] = measuring.measure_model(model, ["toy"], given, top)
@@ -68,3 +70,31 @@ def test_its_verdicts_are_calibrated(folder):
     told = table[table["false_object"] != ""]
     assert told["misled"].notna().all()
     assert (table["known"] == table["score"]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "members", "told"),
+    [
+        ("monitor", {}, "none of monitor"),
+        ("a/b", {}, "small letters"),
+        ("toy", {"TITLE": "t", "ask": None, "facts": None}, "MEASURES, verdict, summa"),
+    ],
+)
+def test_what_is_no_study_is_not_registered(name, members, told):
+    known = dict(studies.STUDIES)
+    with pytest.raises(UserError, match=told):
+        studies.register_study(name, types.SimpleNamespace(**members))
+    assert known == studies.STUDIES
+
+
+def test_the_page_makes_a_command_of_it(root, toy, monkeypatch, capsys):
+    """Its last lines, as of a file that is run: the study is among those that are known."""
+    page = (root / "book" / "architecture.md").read_text(encoding="utf-8")
+    [lines] = re.findall(r"```python\n(if __name__ .*?)```", page, flags=re.DOTALL)
+    monkeypatch.setitem(studies.STUDIES, "plain", None)
+    monkeypatch.setitem(sys.modules, "__main__", toy)
+    monkeypatch.setattr(sys, "argv", ["plain.py", "measure", "no-such-model", "plain"])
+    with pytest.raises(SystemExit):
+        exec(lines, {"__name__": "__main__"})
+    assert studies.STUDIES["plain"] is toy
+    assert capsys.readouterr().err.startswith("error: There is no model no-such-model")

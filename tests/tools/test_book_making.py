@@ -202,9 +202,9 @@ def test_the_commands_of_the_readme_work(command, project, tmp_path):
         return  # that is this
     if command == "make course":
         return  # its exercises are those of the whole project: tests/tools/course
-    if command.startswith(
-        ".venv/bin/python -m helpers measure "
-    ):  # on a model of the project
+    if command.startswith(("export ", "pip ")):
+        return  # the packages are here
+    if command.startswith("python -m helpers measure "):  # on a bundled model
         words = shlex.split(command.replace("n_facts=5", "n_facts=1"))
         done = run_python(*words[1:], "--runs", tmp_path, cwd=ROOT)
         assert re.search(r"MONITOR +0\.\d+", done.stdout)
