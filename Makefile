@@ -43,15 +43,15 @@ help: ## list the targets
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile
 
-install: ## make .venv and install requirements.txt (skipped while both are unchanged)
+install: ## make .venv and install requirements.txt, held by constraints.txt (skipped while unchanged)
 	@tag=$(PYTHON_TAG); case "$$tag" in 3.11|3.12|3.13) ;; *) \
 	  echo "Python 3.11, 3.12 or 3.13 is needed and $$PYTHON is $${tag:-missing}: name one, as in make book PYTHON=python3.12" >&2; exit 2;; esac; \
-	want="$$tag $$(cksum < requirements.txt)"; have=$$(cat "$$VENV/installed" 2>/dev/null); \
+	want="$$tag $$(cat requirements.txt constraints.txt | cksum)"; have=$$(cat "$$VENV/installed" 2>/dev/null); \
 	[ "$$want" = "$$have" ] && exit 0; \
 	[ -z "$$have" ] || [ "$${have%% *}" = "$$tag" ] || clear=--clear; \
 	echo "Installing requirements.txt into $$VENV (Python $$tag); this takes some minutes"; \
 	"$$PYTHON" -m venv $$clear "$$VENV" && \
-	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt && \
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt && \
 	echo "$$want" > "$$VENV/installed"
 
 book: install ## run the chapters on MODEL, the measures on MODELS too, and render book/_build/html

@@ -51,7 +51,7 @@ def copy_small_project(
     (top / "notebooks" / "analysis").mkdir()
     least = Path("notebooks", "analysis", "parameters.toml")
     shutil.copy(ROOT / least, top / least)
-    for name in ("_config.yml", "Makefile", "requirements.txt"):
+    for name in ("_config.yml", "Makefile", "requirements.txt", "constraints.txt"):
         shutil.copy(ROOT / name, top)
     for chapter in chapters:
         _write_chapter(top / "notebooks" / f"{chapter}.ipynb")

@@ -49,6 +49,7 @@ def project(tmp_path_factory):
         "CITATION.cff",
         "Makefile",
         "requirements.txt",
+        "constraints.txt",
     ):
         shutil.copy(ROOT / name, top)
     toc = top / "book" / "_toc.yml"

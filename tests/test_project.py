@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import distribution, packages_distributions, version
 from pathlib import Path
 
 import nbformat
@@ -41,13 +41,50 @@ AT_HAND = {"IPython": "a notebook", "inseq": "attribution"}
 AT_HAND |= {"gguf": "a GGUF file", "sentence_transformers": "another retriever"}
 
 
-def requirements() -> dict[str, str]:
-    """Return the requirements: name to pinned version."""
-    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+HEAD_OF_CONSTRAINTS = """\
+# Every package of the book's environment, with its version: `make install` holds to it.
+# Versions are the same for Python 3.11 to 3.13. What PyTorch needs for an NVIDIA GPU is left out.
+# Made anew from what is installed: python -m tests.test_project > constraints.txt
+"""
+FOR_GPUS = re.compile(r"nvidia-|cuda-|triton$")
+
+
+def requirements(file: str = "requirements.txt") -> dict[str, str]:
+    """Return the requirements of a file: name to pinned version."""
+    text = (ROOT / file).read_text(encoding="utf-8")
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]
     pairs = [re.fullmatch(r"([\w.-]+)==([\w.]+)", line) for line in lines if line]
     assert all(pairs), "every requirement is pinned with =="
     return {pair[1]: pair[2] for pair in pairs}
+
+
+def installed_for(tops: Iterable[str]) -> dict[str, str]:
+    """Return the installed versions of packages, and of what these need in turn."""
+    versions = {}
+    seen = set()
+    waiting = [Requirement(top) for top in tops]
+    while waiting:
+        wanted = waiting.pop()
+        known = (canonicalize_name(wanted.name), *sorted(wanted.extras))
+        if known in seen or FOR_GPUS.match(known[0]):
+            continue
+        seen.add(known)
+        package = distribution(wanted.name)
+        versions[package.metadata["Name"]] = package.version.partition("+")[0]
+        for needed in map(Requirement, package.requires or []):
+            extras = ("", *wanted.extras)
+            if needed.marker is None or any(
+                needed.marker.evaluate({"extra": extra}) for extra in extras
+            ):
+                waiting.append(needed)
+    return versions
+
+
+def constraints_of(versions: dict[str, str]) -> str:
+    """Return the text of constraints.txt."""
+    names = sorted(versions, key=str.lower)
+    lines = [f"{name}=={versions[name]}\n" for name in names]
+    return HEAD_OF_CONSTRAINTS + "".join(lines)
 
 
 def declared() -> dict[str, list[Requirement]]:
@@ -102,6 +139,24 @@ def test_requirements_are_installed_as_pinned():
     assert not differing
     assert requirements()["torch"] == "2.13.0"
     assert requirements()["jupyter-book"] == "1.0.4.post1"
+
+
+def test_whatever_is_needed_is_installed_as_constrained():
+    """The same packages and versions, transitive ones too; the pins are among them."""
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    assert text == constraints_of(installed_for(requirements()))
+    constrained = requirements("constraints.txt")
+    held = {canonicalize_name(name): pin for name, pin in constrained.items()}
+    pins = {canonicalize_name(name): pin for name, pin in requirements().items()}
+    assert pins.items() <= held.items()
+    assert len(held) > 3 * len(pins)
+
+
+def test_make_install_holds_to_the_constraints():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [recipe] = re.findall(r"^install:.*\n((?:\t.*\n)+)", makefile, flags=re.MULTILINE)
+    assert "-r requirements.txt -c constraints.txt" in recipe
+    assert "cat requirements.txt constraints.txt | cksum" in recipe
 
 
 def test_requirements_are_needed():
@@ -170,3 +225,7 @@ def test_every_link_of_the_repository_leads_to_a_file(root):
     ]
     broken = [name for name in links if not (root / name).exists()]
     assert [name for name in broken if not name.startswith("tests/strangers/")] == []
+
+
+if __name__ == "__main__":
+    print(constraints_of(installed_for(requirements())), end="")

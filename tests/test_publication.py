@@ -19,7 +19,7 @@ MAY_WRITE = {
 }
 TOP_LEVEL = {  # the user's names, and what tools look for at the top and nowhere else
     *("bench", "book", "helpers", "notebooks", "results", "tests", "requirements.txt"),
-    "README.md",
+    *("README.md", "constraints.txt"),
     *("_config.yml", "Makefile", "LICENSE", "CITATION.cff", "pyproject.toml"),
 }
 
