@@ -13,6 +13,7 @@ from helpers import UserError
 from helpers.io import hub_endpoint, network, user_cache
 
 DATA_FOLDER = Path(__file__).resolve().parent / "data"
+HUB_DATASETS = "https://huggingface.co/datasets/"
 SOURCE_RECORD_FIELDS = ("name", "title", "licence", "url", "version", "citation")
 FRAME_COLUMNS = ["relation", "kind", "frame", "template"]
 
@@ -51,6 +52,14 @@ class Source:
             return self.checksum
         checksums = list(self.files.values())
         return checksums[0] if len(checksums) == 1 else ""
+
+    @property
+    def hub_id(self) -> str:
+        """The id of the data set on the Hugging Face hub; "" if it is elsewhere."""
+        if not self.base.startswith(HUB_DATASETS):
+            return ""
+        owner, name = self.base.removeprefix(HUB_DATASETS).split("/")[:2]
+        return f"{owner}/{name}"
 
     def about(self, checksum: str) -> dict[str, str]:
         """Return the record of a run's manifest."""

@@ -6,9 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import jinja2
-from huggingface_hub import EvalResult, ModelCard, ModelCardData
+import yaml
+from huggingface_hub import (
+    EvalResult,
+    EvalResultEntry,
+    ModelCard,
+    ModelCardData,
+    eval_result_entries_to_yaml,
+)
 
 from helpers import printable_line, reraise_failed_write
+from helpers.datasets.registry import SOURCES
 from helpers.exchange.record import Record, record_file_name, reported_measures
 from helpers.stats.results import interval
 from helpers.studies import STUDIES, Measure, default_settings
@@ -28,7 +36,10 @@ COMMON_SETTINGS = ("prompt_format", "dtype", "seed", "n_bootstrap")  # of all st
 
 
 def write_report_card(record: Record, folder: str | Path) -> list[Path]:
-    """Write the card of a record (`helpers.exchange.describe_runs`) as two files."""
+    """Write the card of a record (`helpers.exchange.describe_runs`) as two files.
+
+    Runs on data sets of the hub give a third one, for `.eval_results` of the model.
+    """
     page = _page(record)
     metadata = ModelCardData(
         model_name=page["name"], eval_results=hub_evaluation_results(record) or None
@@ -37,10 +48,15 @@ def write_report_card(record: Record, folder: str | Path) -> list[Path]:
     card = ModelCard(f"---\n{metadata.to_yaml()}\n---\n\n{body}\n")
     texts = {"md": str(card), "html": _rendered("card.html.jinja", page, _html)}
     stem = record_file_name(record)
-    paths = [Path(folder) / f"{stem}.{ending}" for ending in texts]
+    files = {Path(folder) / f"{stem}.{ending}": text for ending, text in texts.items()}
+    entries = eval_result_entries_to_yaml(_entries_on_hub_datasets(record))
+    if entries:
+        path = Path(folder) / ".eval_results" / f"{stem}.yaml"
+        files[path] = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True)
+    paths = list(files)
     with reraise_failed_write(paths[0], "give another --folder"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for path, text in zip(paths, texts.values(), strict=True):
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     return paths
 
@@ -53,6 +69,40 @@ def hub_evaluation_results(record: Record) -> list[EvalResult]:
             if reported["estimate"] is not None:
                 results.append(_hub_result(name, run, measure, reported))
     return results
+
+
+def _entries_on_hub_datasets(record: Record) -> list[EvalResultEntry]:
+    """Return the measures of runs on data sets of the hub, as `.eval_results` has them.
+
+    A task's id is the study and the measure, such as ``monitor_base``; the hub shows an
+    entry if the data set knows this id.
+    """
+    entries = []
+    for name, run in record["runs"].items():
+        source = SOURCES.get(run["dataset"]["name"])
+        if source is None or not source.hub_id:
+            continue
+        for measure, reported in reported_measures(name, run):
+            if reported["estimate"] is None:
+                continue
+            entry = EvalResultEntry(
+                dataset_id=source.hub_id,
+                dataset_revision=source.version,
+                task_id=f"{name}_{measure.name}",
+                value=reported["estimate"],
+                date=run["finished"],
+                notes=_entry_note(measure, reported),
+            )
+            entries.append(entry)
+    return entries
+
+
+def _entry_note(measure: Measure, reported: Record) -> str:
+    """Return what a number is, and how sure it is."""
+    about = measure.title + DIRECTION_NAMES.get(measure.higher, "")
+    if reported["low"] is not None:
+        about += f"; interval of 95 %: {reported['low']:.4g} to {reported['high']:.4g}"
+    return f"{about}; {reported['n']} {measure.counts}"
 
 
 def _hub_result(

@@ -2,10 +2,12 @@
 
 import copy
 import re
+from datetime import datetime
 from html.parser import HTMLParser
 
 import pytest
-from huggingface_hub import ModelCard
+import yaml
+from huggingface_hub import ModelCard, parse_eval_result_entries
 from markdown_it import MarkdownIt
 
 from helpers import exchange, printable_line
@@ -111,6 +113,34 @@ def test_the_hub_reads_every_measure_back(record, written, tmp_path):
     assert first.metric_args == {
         key: value for key, value in kept.items() if value is not None
     }
+
+
+def test_runs_on_a_dataset_of_the_hub_have_its_newer_format(record, tmp_path):
+    """By hand, read back by the hub's own parser; of other data sets there is no file."""
+    told = described(tmp_path, "monitor", "latent_knowledge", dataset="trex_mc")
+    told["runs"]["latent_knowledge"]["dataset"]["name"] = "own"
+    base = next(
+        row for row in told["runs"]["monitor"]["measures"] if row["measure"] == "base"
+    )
+    paths = report_card.write_report_card(told, tmp_path)
+    assert paths[2] == tmp_path / ".eval_results" / "small.yaml"
+    lines = yaml.safe_load(paths[2].read_text(encoding="utf-8"))
+    entries = {e.task_id: e for e in parse_eval_result_entries(lines)}
+    assert list(entries) == [
+        f"monitor_{row['measure']}"
+        for row in told["runs"]["monitor"]["measures"]
+        if row["estimate"] is not None
+    ]
+    entry = entries["monitor_base"]
+    assert entry.dataset_id == "QinyuanWu/T-Rex-MC"
+    assert entry.dataset_revision == "7f5049db71dace9ef3f1c32ed28d4295bc63de18"
+    assert entry.value == base["estimate"]
+    assert entry.notes == (
+        "accuracy, base prompt (higher is better); interval of 95 %: "
+        f"{base['low']:.4g} to {base['high']:.4g}; {base['n']} facts"
+    )
+    assert datetime.fromisoformat(entry.date)
+    assert len(report_card.write_report_card(record, tmp_path / "atlas")) == 2
 
 
 def test_what_is_undefined_or_was_not_measured_is_said(tmp_path):
