@@ -11,6 +11,7 @@ from collections import deque
 
 import torch
 
+from helpers.models.prefix_tokenising import common_prefix_length
 from tests.local_server import LocalServer, send_json
 
 # What each personality takes part in: named tokens, prompt_logprobs, echo, token ids in
@@ -25,6 +26,7 @@ PERSONALITY_FEATURES = {
     "none": set(),
     "chat": set(),
     "text": {"prompt_logprobs", "ids"},
+    "cached": {"nodes", "prompt_logprobs", "ids"},  # errs where it has read before
     "bent": {"nodes", "prompt_logprobs", "ids"},
     "logits": {"nodes", "prompt_logprobs", "ids"},
     "truncating": {"nodes", "prompt_logprobs", "ids"},
@@ -46,6 +48,7 @@ class StubServer(LocalServer):
     def __init__(self, lm, folder, personality="vllm", port=0):
         self.lm, self.folder, self.personality = lm, str(folder), personality
         self.offers = PERSONALITY_FEATURES[personality]
+        self.read = [()]  # texts that a prefix cache holds
         self.faults = (
             deque()
         )  # one a request: None, or a function of the handler and the answer
@@ -115,9 +118,25 @@ class StubServer(LocalServer):
     def chances(self, ids):
         """Return the log-probabilities of the next token at each place of a text."""
         logits = self.lm.model(torch.tensor([list(ids)])).logits[0].float()
+        if self.personality == "cached":
+            return self.with_errors_at_cached_places(logits)
         return logits if self.personality == "logits" else logits.log_softmax(-1)
 
+    def with_errors_at_cached_places(self, logits):
+        """Return log-probabilities, wrong by 0.05 in whole blocks that were read before."""
+        chances = logits.log_softmax(-1)
+        chances[: self.n_cached] -= 0.05
+        return chances
+
+    def keep(self, ids):
+        """Note how much of a text is cached: whole blocks, never the last place."""
+        lengths = [common_prefix_length(ids, before) for before in self.read]
+        self.n_cached = min(max(lengths), len(ids) - 1) // 16 * 16
+        self.read.append(ids)
+
     def complete(self, ids, body):
+        if self.personality == "cached":
+            self.keep(tuple(ids))
         new, values, tops, finish, stop = [], [], [], "length", None
         for _ in range(body["max_tokens"]):
             row = self.chances([*ids, *new])[-1]

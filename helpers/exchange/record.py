@@ -133,7 +133,8 @@ def _public_run(manifest: Record, file: str, content: bytes) -> Record:
             "rows": len(answers),
         },
         "parameters": settings,
-        "model": _fields(manifest["model"], RUN_MODEL_FIELDS),
+        "model": _fields(manifest["model"], RUN_MODEL_FIELDS)
+        | _server_fields(manifest["model"]),
         "dataset": dataset,
     }
     run |= _fields(manifest, RUN_FIELDS)
@@ -258,6 +259,15 @@ def _public_model(described: Record) -> Record:
         base = _last_part(base)
     model = {"name": name, "origin": origin, "base": base}
     return model | _fields(described, SHARED_MODEL_FIELDS)
+
+
+def _server_fields(described: Record) -> Record:
+    """Return how far a server's numbers move with other texts, if the run says so."""
+    checked = (described.get("server") or {}).get("cache_check")
+    if not checked:
+        return {}
+    differences = ", ".join(f"{name} {value:.4g}" for name, value in checked.items())
+    return {"server_differences": differences}
 
 
 def _public_value(value: Any) -> Any:

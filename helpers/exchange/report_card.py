@@ -32,7 +32,9 @@ DIRECTION_NAMES: dict[bool | None, str] = {
     True: " (higher is better)",
     False: " (lower is better)",
 }
-COMMON_SETTINGS = ("prompt_format", "dtype", "seed", "n_bootstrap")  # of all studies
+COMMON_SETTINGS = (  # of all studies
+    *("prompt_format", "dtype", "seed", "n_bootstrap", "server_differences"),
+)
 
 
 def write_report_card(record: Record, folder: str | Path) -> list[Path]:

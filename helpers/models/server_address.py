@@ -58,6 +58,8 @@ class Server:
     sample: tuple[float, ...]
     version: str  # what it says of itself; "": nothing
     tokenizer: str  # where the tokenizer came from
+    # How far numbers move with other texts (`server.cache_check`).
+    cache_check: dict[str, Any] = field(hash=False)
     # As transformers reads them, if they are there; they name tokens that end a text.
     config: Any = field(hash=False, compare=False, default=None)
     generation_config: Any = field(hash=False, compare=False, default=None)
@@ -76,6 +78,7 @@ class Server:
             "version": self.version,
             "ways": list(self.ways),
             "checked_max_abs_diff": self.difference,
+            "cache_check": self.cache_check,
             "fingerprint": self.fingerprint,
             "tokenizer": self.tokenizer,
             "in_flight": self.limits.in_flight,

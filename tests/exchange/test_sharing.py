@@ -213,10 +213,15 @@ def test_what_was_not_verified_is_not_unpacked_elsewhere(shared, tmp_path):
 
 def test_a_server_is_not_named(tmp_path):
     folder = saved(tmp_path, "m")
-    amend(folder, name="http://annabel.example:8000#org/m", server={"url": "annabel"})
+    server = {"url": "annabel", "cache_check": {"shared_tokens": 512, "warm": 0.05}}
+    amend(folder, name="http://annabel.example:8000#org/m", server=server)
     shared = exchange.describe_runs(folder)
     assert shared.record["model"]["name"] == "org/m"
     assert "annabel" not in json.dumps(shared.record)
+    for run in shared.record["runs"].values():
+        told = run["model"]["server_differences"]
+        assert told == "shared_tokens 512, warm 0.05"
+    exchange.pack_archive(shared, tmp_path / "out")  # as its schema allows
 
 
 def test_the_figures_of_a_contributed_archive_are_those_of_its_runs(packed):

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from helpers import UserError, models, probing
+from helpers.models.server import cache_check
 from tests import stub_server, tiny_models
 from tests.probing.test_scoring import OPTIONS, PROMPTS, probe_table
 from tests.stub_server import StubServer
@@ -68,6 +69,8 @@ def serve(lm, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVER_PATIENCE", "1")
     for variable in ("TIMEOUT", "IN_FLIGHT", "API_KEY", "TOKENIZER"):
         monkeypatch.delenv(f"SERVER_{variable}", raising=False)
+    monkeypatch.setattr(cache_check, "N_TEXTS", 1)  # tests/models/test_cache_check.py
+    monkeypatch.setattr(cache_check, "MOST_AT_ONCE", 2)
     lm.tokenizer.save_pretrained(tmp_path / "served")
     return lambda **settings: StubServer(lm, tmp_path / "served", **settings)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError, models, probing
 from helpers.models.checkpoints import BUNDLED_MODELS_FOLDER
+from helpers.models.server import cache_check
 from helpers.models.server_address import SERVER_KEY_VARIABLE
 from helpers.models.tokens import Row
 from helpers.probing.attribution import attribute_probability
@@ -75,6 +76,8 @@ def folder(tmp_path_factory, lm):
 def serve(lm, folder, monkeypatch):
     for variable in ("PATIENCE", "TIMEOUT", "IN_FLIGHT", "API_KEY", "TOKENIZER"):
         monkeypatch.delenv(f"SERVER_{variable}", raising=False)
+    monkeypatch.setattr(cache_check, "N_TEXTS", 1)  # tests/models/test_cache_check.py
+    monkeypatch.setattr(cache_check, "MOST_AT_ONCE", 2)
     return lambda personality="vllm", **settings: StubServer(
         lm, folder, personality, **settings
     )

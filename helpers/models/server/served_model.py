@@ -4,6 +4,7 @@ The tokenizer is loaded here, for prompts are sent as ids, and compared with the
 server's own.
 """
 
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +27,7 @@ from helpers.models import (
 from helpers.models import server_address as addresses
 from helpers.models.checkpoints import model_slug
 from helpers.models.language_model import LanguageModel, Served
-from helpers.models.server import completions, exactness, session
+from helpers.models.server import cache_check, completions, exactness, session
 from helpers.models.server_address import Server, ServerAddress, ServerLimits
 
 TOKENIZER_VARIABLE = "SERVER_TOKENIZER"
@@ -70,10 +71,17 @@ def load_from_server(name: str, chat: bool = False) -> Served:
     ids = tokens.prompt_ids(reader, [exactness.SAMPLE_TEXT])[0]
     name_to_id = partial(tokens.token_id_of_name, reader)
     examined = exactness.examine_server(address, soon, ids, name_to_id)
+    checked = cache_check.differences_of_cached_texts(
+        address, limits, examined, ids, reader.max_length
+    )
+    warning = cache_check.cache_warning(checked)
+    if warning:
+        logging.getLogger(__name__).warning(warning)
     server = Server(
         address,
         limits,
         **examined,
+        cache_check=checked,
         version=_version(address, soon),
         tokenizer=place,
         config=_read(
