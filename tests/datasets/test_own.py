@@ -200,6 +200,24 @@ def test_a_file_with_its_questions_is_a_data_set(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("header", "word", "template"),
+    [
+        ("Relation;Subject;Object\n the unit ;force;newton\n", "the unit=[X]?", "[X]?"),
+        ("subject;object\nforce;newton\n", "unit=[X]?", "[X]?"),
+        ("subject;object\nforce;newton\n", "If a=b is [X]", "If a=b is [X]"),
+        ("relation;subject;object\nr;force;newton\n", "a [X]=", "a [X]="),
+    ],
+)
+def test_an_equals_sign_parts_a_question_from_a_name_alone(
+    tmp_path, header, word, template
+):
+    """Columns in any case and blanks at ends are as in tables for `write_dataset`."""
+    (tmp_path / "a.csv").write_text(header)
+    folder = datasets.write_dataset_of_table(tmp_path / "a.csv", [word], tmp_path)
+    assert datasets.prompt_frames(folder)["template"].tolist() == [template]
+
+
+@pytest.mark.parametrize(
     ("name", "text", "words", "told"),
     [
         ("a.csv", "subject,thing\nx,y\n", ["[X]?"], "lacks the column object"),
