@@ -55,7 +55,7 @@ def example_tree_and_words() -> tuple[Trie, list[str]]:
             ids = []
             for word in (*EXAMPLE_PREFIX, subject, *choice):
                 ids.append(token_of_word.setdefault(word, len(token_of_word)))
-            rows.append(Row(tuple(ids), len(EXAMPLE_PREFIX) + 1))
+            rows.append(Row.of_ids(tuple(ids), len(EXAMPLE_PREFIX) + 1))
     tree = trie.build_trie(rows)
     words = [word.strip() for word in token_of_word]
     return tree, [words[token] for token in tree.token]

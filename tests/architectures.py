@@ -172,7 +172,9 @@ def _difference(lm: LanguageModel) -> float:
                 head + text(number),
                 text(6 + number) if lm.kind == "seq2seq" else (),
             )
-            rows += [Row(before + text(n), len(before), source) for n in (1, 2, 3)]
+            rows += [
+                Row.of_ids(before + text(n), len(before), source) for n in (1, 2, 3)
+            ]
     scored = {
         row: values
         for part in engine.scorer_of_model(lm).score(rows)

@@ -67,6 +67,8 @@ class Known:
     texts: dict[tuple[tuple[int, ...], tuple[int, ...]], str] = field(
         default_factory=dict
     )
+    # Whether no token goes across the space before a word; None: not asked yet.
+    words_are_apart: bool | None = None
     # The text of a token alone: all tokens that have it.
     by_text: dict[str, list[int]] = field(default_factory=dict)
     # The special tokens that tell thoughts and answers apart; None: not asked yet.

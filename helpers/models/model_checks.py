@@ -68,7 +68,7 @@ def _refuse_odd_passes(model: Local) -> None:
     if model.kind == "seq2seq":
         head = tokens.decoder_start_ids(model) + head
         source = random_text(6)
-    rows = [Row(head + random_text(2), 1, source) for _ in range(2)]
+    rows = [Row.of_ids(head + random_text(2), 1, source) for _ in range(2)]
     try:
         logits = [network_inputs.logits_of_row(model, row) for row in rows]
         first, second = [values.float().log_softmax(-1) for values in logits]

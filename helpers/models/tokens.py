@@ -8,9 +8,9 @@ options of one probe: "Born in 19" + "45", which a tokenizer may write as one pi
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from transformers.utils import chat_template_utils
 
@@ -19,7 +19,11 @@ from helpers.metrics import thoughts
 from helpers.models import families, prefix_tokenising
 from helpers.models.language_model import LanguageModel
 from helpers.models.patching import patched
-from helpers.models.prefix_tokenising import common_prefix_length
+from helpers.models.prefix_tokenising import (
+    SplitPrompt,
+    TokenIds,
+    common_prefix_length,
+)
 
 # Families whose models read a first token before every text; without it Gemma falls
 # apart.
@@ -56,18 +60,40 @@ Texts = Sequence[str]
 Groups = Sequence[tuple]
 
 
-@dataclass(frozen=True)
-class Row:
-    """What one forward pass reads, and from where on its tokens are scored."""
+class Row(NamedTuple):
+    """What one forward pass reads, and which of its tokens are scored."""
 
-    ids: tuple[int, ...]  # of the text, or of the decoder's text with its start token
-    start: int  # index in `ids` of the first scored token; at least 1
-    source: tuple[int, ...] = ()  # ids that the encoder reads; empty for a causal model
+    # What is read first, the decoder's start token too; `TokenIds` where rows share it.
+    before: tuple[int, ...]
+    scored: tuple[int, ...]
+    source: tuple[int, ...] = ()  # what the encoder reads; empty for a causal model
+
+    @classmethod
+    def of_ids(
+        cls, ids: tuple[int, ...], start: int, source: tuple[int, ...] = ()
+    ) -> Self:
+        """Return a row of ids that are scored from an index on."""
+        return cls(TokenIds(ids[:start]), ids[start:], source)
 
     @property
-    def scored(self) -> tuple[int, ...]:
-        """Return the ids of the scored tokens."""
-        return self.ids[self.start :]
+    def ids(self) -> tuple[int, ...]:
+        """All ids in one: of the text, or of the decoder's text."""
+        return self.before + self.scored
+
+    @property
+    def start(self) -> int:
+        """The index in `ids` of the first scored token."""
+        return len(self.before)
+
+    @property
+    def length(self) -> int:
+        """How many ids there are, without those of the source."""
+        return len(self.before) + len(self.scored)
+
+    @property
+    def longest(self) -> int:
+        """How many ids there are in the longer one of the two texts that are read."""
+        return max(self.length, len(self.source))
 
     def cache_parts(self) -> tuple[object, ...]:
         """Return what besides its ids tells its result from others in a cache."""
@@ -140,14 +166,15 @@ def rows_of_continuations(
     else:
         rows = _causal_rows(model, prompts, endings, groups)
     for row, group, continuation in zip(rows, groups, continuations, strict=True):
+        if row.before and row.scored:
+            continue
         name = f"The continuation {continuation!r} of {' / '.join(map(str, group))}"
-        if row.start == 0 or row.start == len(row.ids) == 1:
+        if row.scored or row.length == 1:
             raise UserError(
                 f"{name} has nothing before it, so its first token has no probability; "
                 "give a prompt, or a tokenizer that adds a first token."
             )
-        if not row.scored:
-            raise UserError(f"{name} has no tokens; add text to it or drop the row.")
+        raise UserError(f"{name} has no tokens; add text to it or drop the row.")
     return rows
 
 
@@ -184,9 +211,8 @@ def missing_first_token_warning(model: LanguageModel) -> str:
     )
 
 
-def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) -> None:
-    """Refuse a row that is longer than what the model can read."""
-    length = max(len(row.ids) + more, len(row.source))
+def check_length(model: LanguageModel, length: int, name: object) -> None:
+    """Refuse what has more tokens than the model can read."""
     if model.max_length is not None and length > model.max_length:
         raise UserError(
             f"{name} is {length} tokens long in all, but {model.name} reads at most "
@@ -247,26 +273,63 @@ def _causal_rows(
 ) -> list[Row]:
     """Return the row of each prompt and continuation, tokenised as one text."""
     distinct = list(dict.fromkeys(prompts))
-    ids_of_prompts = dict(zip(distinct, prompt_ids(model, distinct), strict=True))
-    texts = list(prompts)
-    if model.chat:
-        templated = _strings_to_read(model, distinct)
-        text_of_prompt = dict(zip(distinct, templated, strict=True))
-        texts = [text_of_prompt[prompt] for prompt in prompts]
-    joint_ids = prefix_tokenising.joint_token_ids(
+    distinct_texts = _strings_to_read(model, distinct) if model.chat else distinct
+    text_of_prompt = dict(zip(distinct, distinct_texts, strict=True))
+    texts = [text_of_prompt[prompt] for prompt in prompts]
+    splits, tails = _split_texts_and_tails(model, texts, continuations)
+    keys = list(zip(groups, texts, strict=True))
+    starts: dict[tuple[tuple, str], int] = {}
+    for key, tail in zip(keys, tails, strict=True):
+        start = _start(splits[key[1]], tail)
+        starts[key] = min(start, starts.get(key, start))
+    # What rows of one prompt share, by its text and where their continuations start.
+    beginnings: dict[tuple[str, int], TokenIds] = {}
+    rows = []
+    for key, tail in zip(keys, tails, strict=True):
+        split = splits[key[1]]
+        start = starts[key]
+        if not split.end_ids:
+            rows.append(Row.of_ids(tail, start))
+            continue
+        beginning = (key[1], start)
+        if beginning not in beginnings:
+            ids = (split.kept_ids + split.end_ids)[:start]
+            beginnings[beginning] = TokenIds(ids)
+        scored = tail[start - len(split.kept_ids) :]
+        rows.append(Row(beginnings[beginning], scored))
+    return rows
+
+
+def _start(split: SplitPrompt, tail: tuple[int, ...]) -> int:
+    """Return where a text's ids leave those of its prompt alone."""
+    if not split.end_ids:
+        return 1  # without a prompt, the text's first token has no probability
+    return len(split.kept_ids) + common_prefix_length(tail, split.end_ids)
+
+
+def _split_texts_and_tails(
+    model: LanguageModel, texts: Texts, continuations: Texts
+) -> tuple[dict[str, SplitPrompt], list[tuple[int, ...]]]:
+    """Return prompts as read, split before their last words, and the ids from there."""
+    distinct = list(dict.fromkeys(texts))
+    ids_of_texts = dict(zip(distinct, _causal(model, distinct), strict=True))
+    return prefix_tokenising.split_prompts_and_tails(
+        ids_of_texts,
         list(zip(texts, continuations, strict=True)),
         whole=lambda texts: _causal(model, texts),
         part=lambda texts: _encode(model, texts, special=False),
+        may_split=_has_words_apart(model),
     )
-    keys = list(zip(groups, prompts, strict=True))
-    starts: dict[tuple[tuple, str], int] = {}
-    for key, ids in zip(keys, joint_ids, strict=True):
-        ids_of_prompt = ids_of_prompts[key[1]]
-        start = 1  # without a prompt, the text's first token has no probability
-        if ids_of_prompt:
-            start = common_prefix_length(ids, ids_of_prompt)
-        starts[key] = min(start, starts.get(key, start))
-    return [Row(ids, starts[key]) for ids, key in zip(joint_ids, keys, strict=True)]
+
+
+def _has_words_apart(model: LanguageModel) -> bool:
+    """Return whether a tokenizer's tokens end where a word does; looked up once."""
+    known = model.known
+    if known.words_are_apart is None:
+        known.words_are_apart = prefix_tokenising.words_are_apart(
+            model.tokenizer.get_vocab()
+        )
+    return known.words_are_apart
 
 
 def _seq2seq_rows(
@@ -274,11 +337,12 @@ def _seq2seq_rows(
 ) -> list[Row]:
     """Return rows whose encoder reads the prompt and whose decoder the continuation."""
     distinct = list(dict.fromkeys(prompts))
-    ids_of_prompts = dict(zip(distinct, prompt_ids(model, distinct), strict=True))
-    start_ids = decoder_start_ids(model)
+    sources = map(TokenIds, prompt_ids(model, distinct))
+    source_of_prompt = dict(zip(distinct, sources, strict=True))
+    start_ids = TokenIds(decoder_start_ids(model))
     targets = _encode(model, continuations, special=False)
     return [
-        Row(start_ids + ids, len(start_ids), ids_of_prompts[prompt])
+        Row(start_ids, ids, source_of_prompt[prompt])
         for ids, prompt in zip(targets, prompts, strict=True)
     ]
 

@@ -33,7 +33,7 @@ def attribute_probability(
         )
     group = ("the prompt", repr(prompt))
     row = tokens.rows_of_continuations(model, [prompt], [continuation], [group])[0]
-    tokens.check_length(model, row, f"The prompt {prompt!r}")
+    tokens.check_length(model, row.longest, f"The prompt {prompt!r}")
     attribution = _attribution(model, row, n_steps)
     if model.kind == "causal":
         values = attribution.target_attributions
@@ -175,7 +175,7 @@ def _encoder(model: LanguageModel, row: Row) -> Callable[..., Any]:
             ids = row.source
             n_first = 0
         else:
-            ids = row.ids[: row.start] if text == "prompt" else row.ids
+            ids = row.before if text == "prompt" else row.ids
             # A decoder's own first tokens are no words that could be unknown.
             n_first = row.start if row.source else 0
         tensor = torch.tensor([ids], device=model.device)

@@ -186,7 +186,7 @@ def _rows_read_by_tasks(
     known_tasks = set(tasks)
     rows_of_tasks = {}
     for row in rows:
-        task = ContinuationTask(row.ids[: row.start], row.source, row.scored)
+        task = ContinuationTask(row.before, row.source, row.scored)
         if task in known_tasks:
             rows_of_tasks[task] = row
     return rows_of_tasks

@@ -7,7 +7,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.models import LanguageModel, tokens
-from helpers.models.tokens import Row
+from helpers.models.prefix_tokenising import TokenIds
 from helpers.probing import scoring
 from helpers.probing.cached_results import CachedAnswers
 from helpers.probing.engine import decoding
@@ -219,16 +219,17 @@ def _tasks(
             if anchor_task.ids == text_tasks[at].ids:
                 text_tasks[at] = anchor_task
     for task in dict.fromkeys([*text_tasks, *anchor_tasks]):
-        row = Row(task.ids, 0, task.source)
+        n_read = len(task.ids) + rules.max_new_tokens - 1
         name = f"A prompt of {len(task.ids)} tokens"
-        tokens.check_length(model, row, name, rules.max_new_tokens - 1)
+        tokens.check_length(model, max(n_read, len(task.source)), name)
     return text_tasks, anchor_tasks
 
 
 def _text_tasks(model: LanguageModel, prompts: list[str]) -> list[ContinuationTask]:
     """Return the task that continues each prompt."""
     distinct = list(dict.fromkeys(prompts))
-    ids = dict(zip(distinct, tokens.prompt_ids(model, distinct), strict=True))
+    ids_of_distinct = map(TokenIds, tokens.prompt_ids(model, distinct))
+    ids = dict(zip(distinct, ids_of_distinct, strict=True))
     if model.kind == "seq2seq":
         start = tokens.decoder_start_ids(model)
         return [ContinuationTask(start, ids[prompt]) for prompt in prompts]
@@ -252,9 +253,7 @@ def _anchor_tasks(
     pairs = zip(prompts, anchors, strict=True)
     names = [(f"prompt {pair!r}",) for pair in pairs]
     rows = tokens.rows_of_continuations(model, prompts, list(anchors), names)
-    return [
-        ContinuationTask(row.ids[: row.start], row.source, row.scored) for row in rows
-    ]
+    return [ContinuationTask(row.before, row.source, row.scored) for row in rows]
 
 
 def _text_and_length(

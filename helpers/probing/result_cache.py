@@ -13,9 +13,9 @@ import secrets
 import warnings
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,8 +42,7 @@ CHUNK_SECONDS = 5.0
 MOST_FILES = 64
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """A model's answer: token ids, their log-probabilities, and those of an anchor."""
 
     logprobs: tuple[float, ...]
@@ -126,7 +125,7 @@ def read_results(folder: Path, keys: Iterable[str]) -> dict[str, Result]:
 
 def write_results(folder: Path, results: dict[str, Result]) -> None:
     """Put results on disk."""
-    rows = [{"key": key, **vars(result)} for key, result in results.items()]
+    rows = [{"key": key, **result._asdict()} for key, result in results.items()]
     _write(folder, pa.Table.from_pylist(rows, RESULT_SCHEMA))
 
 

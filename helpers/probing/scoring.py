@@ -142,7 +142,7 @@ def score_sentences(
             )
     rows = tokens.rows_of_texts(model, texts)
     for place, row in enumerate(rows):
-        tokens.check_length(model, row, f"Text {place}")
+        tokens.check_length(model, row.longest, f"Text {place}")
     label = "score" if progress else ""
     answers = CachedAnswers(model, cache)
     results = answers.results(rows, label=label, batch_size=batch_size)
@@ -212,14 +212,16 @@ def named_probes_and_rows(
         option = probes.groupby("prompt").cumcount()
         probes = probes.assign(item=probes["prompt"], variant="", option=option)
     check_columns(probes, NAME_COLUMNS, "probes")
-    groups = list(zip(probes["item"], probes["variant"], strict=True))
-    prompts = list(probes["prompt"])
-    continuations = list(probes["continuation"])
+    # As lists at once: a string leaves a column of strings slowly by itself.
+    items, variants, prompts, continuations = [
+        probes[name].tolist() for name in ("item", "variant", *TEXT_COLUMNS)
+    ]
+    groups = list(zip(items, variants, strict=True))
     rows = tokens.rows_of_continuations(model, prompts, continuations, groups)
     if "correct" in probes:
         _refuse_options_read_alike(model, rows, groups, probes["correct"])
     if "object" in probes:  # a text alone is as probable as what is read
-        objects = list(probes["object"].str.strip())
+        objects = probes["object"].str.strip().tolist()
         _refuse_unwritable_objects(model, rows, groups, continuations, objects)
     return probes, rows
 
@@ -228,9 +230,10 @@ def _refuse_options_read_alike(
     model: LanguageModel, rows: list[Row], groups: list[tuple], correct: pd.Series
 ) -> None:
     """Refuse a right and a wrong option that unknown tokens make one to the model."""
+    unknown = model.tokenizer.unk_token_id
     marks: dict[tuple[tuple, Row], object] = {}
-    for row, group, mark in zip(rows, groups, correct, strict=True):
-        if model.tokenizer.unk_token_id not in row.scored:
+    for row, group, mark in zip(rows, groups, correct.tolist(), strict=True):
+        if unknown not in row.scored:
             continue
         if marks.setdefault((group, row), mark) != mark:
             raise UserError(
@@ -270,9 +273,9 @@ def _refuse_unwritable_objects(
 
 def check_lengths(model: LanguageModel, probes: pd.DataFrame, rows: list[Row]) -> None:
     """Refuse probes of which one is longer than what the model can read."""
-    names = zip(probes["item"], probes["variant"], strict=True)
+    names = zip(probes["item"].tolist(), probes["variant"].tolist(), strict=True)
     for row, (item, variant) in zip(rows, names, strict=True):
-        tokens.check_length(model, row, f"Prompt {variant!r} of item {item!r}")
+        tokens.check_length(model, row.longest, f"Prompt {variant!r} of item {item!r}")
 
 
 def probes_with_results(
@@ -281,7 +284,7 @@ def probes_with_results(
     """Return probes with the results of their rows."""
     logprobs = [list(results[row].logprobs) for row in rows]
     token_names = [tokens.token_names(model, row.scored) for row in rows]
-    strings_read = tokens.strings_read_by_model(model, list(probes["prompt"]))
+    strings_read = tokens.strings_read_by_model(model, probes["prompt"].tolist())
     return probes.assign(
         logprobs=object_column(logprobs, probes.index),
         tokens=object_column(token_names, probes.index),
@@ -340,7 +343,7 @@ def check_text_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
     """Refuse a table that lacks columns, or has in them what is no string."""
     check_columns(frame, needed, "probes")
     for name in needed:
-        for row, text in frame[name].items():
+        for row, text in zip(frame.index, frame[name].tolist(), strict=True):
             if not isinstance(text, str):
                 raise UserError(
                     f"Row {row} of the probes has the {name} {text!r}; give a string."

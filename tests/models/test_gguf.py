@@ -128,7 +128,7 @@ def whole(lm, prompt, choice):
     places = torch.arange(start, len(ids))
     return sum(
         plain.gather_log_probabilities(
-            network_inputs.logits_of_row(lm, Row(tuple(ids), start)),
+            network_inputs.logits_of_row(lm, Row.of_ids(tuple(ids), start)),
             places - 1,
             torch.tensor(ids)[places],
         )

@@ -64,7 +64,7 @@ def sample(
             ends.append(ends[-1] + text(2))  # one choice begins as another
             before = head + subject
             source = source if lm.kind == "seq2seq" else ()
-            rows += [Row(before + end, len(before), source) for end in ends]
+            rows += [Row.of_ids(before + end, len(before), source) for end in ends]
     return list(dict.fromkeys(rows))
 
 
@@ -367,7 +367,7 @@ def test_each_source_is_encoded_once():
 def test_a_long_text_without_branches_is_read_in_parts():
     lm = case("llama")[0]
     ids = sample(lm, 100)[0].ids
-    row = Row(ids, 1)
+    row = Row.of_ids(ids, 1)
     with count_forwarded_tokens(lm) as seen:
         found = run(lm, [row], "packed", 32)
     assert seen == [32, 32, 32, len(ids) - 1 - 96]
@@ -382,7 +382,7 @@ def test_keys_of_finished_relations_are_let_go(monkeypatch):
     rows = []
     for _ in range(6):
         head = tuple(draw.integers(3, lm.model.config.vocab_size, size=60).tolist())
-        rows += [Row((*head, s, c, c), 61) for s in range(5) for c in range(9)]
+        rows += [Row.of_ids((*head, s, c, c), 61) for s in range(5) for c in range(9)]
 
     def watched(kept, *settings):
         alive[:] = [ref for ref in alive if ref() is not None]
@@ -458,7 +458,10 @@ def test_bfloat16_is_within_its_rounding(family):
 
 
 FIVE = (3, 4, 5, 6, 7)
-FEW = [[Row((3, 4), 1)], [Row(FIVE, 2), Row(FIVE, 4), Row(FIVE[:3], 2)]]
+FEW = [
+    [Row.of_ids((3, 4), 1)],
+    [Row.of_ids(FIVE, 2), Row.of_ids(FIVE, 4), Row.of_ids(FIVE[:3], 2)],
+]
 
 
 @pytest.mark.parametrize("rows", FEW, ids=["alone", "from two places"])

@@ -396,7 +396,9 @@ def test_too_long_a_prompt_is_refused_before_it_is_sent(serve):
     )
 )
 def test_every_row_is_in_one_group_and_every_scored_token_in_its_tree(texts):
-    rows = list({Row(tuple(ids), start) for ids, start in texts if len(ids) > start})
+    rows = list(
+        {Row.of_ids(tuple(ids), start) for ids, start in texts if len(ids) > start}
+    )
     groups = server_scoring.groups_of_rows(rows)
     assert sorted(map(str, rows)) == sorted(
         str(row) for group in groups for row in group.rows

@@ -13,7 +13,9 @@ from tests import tiny_models
 IDS = st.lists(st.integers(0, 2), min_size=2, max_size=9).map(tuple)
 ROWS = st.lists(
     IDS.flatmap(
-        lambda ids: st.integers(1, len(ids) - 1).map(lambda start: Row(ids, start))
+        lambda ids: st.integers(1, len(ids) - 1).map(
+            lambda start: Row.of_ids(ids, start)
+        )
     ),
     min_size=1,
     max_size=25,
@@ -109,7 +111,9 @@ def test_a_node_sees_its_own_text_and_nothing_else(rows):
 
 
 def test_a_window_is_told_from_positions_in_the_text():
-    tree = trie.build_trie([Row((0, 1, 2, 3, 4, 5, 6), 6), Row((0, 1, 2, 3, 7, 8), 5)])
+    tree = trie.build_trie(
+        [Row.of_ids((0, 1, 2, 3, 4, 5, 6), 6), Row.of_ids((0, 1, 2, 3, 7, 8), 5)]
+    )
     nodes = [4, 5, 7]  # ids 4, 5 at positions 4, 5 and id 7 at position 4
     assert tree.token[nodes].tolist() == [4, 5, 7]
     lm = tiny_models.tiny_language_model("mistral", sliding_window=3)
@@ -128,7 +132,7 @@ def test_a_window_is_told_from_positions_in_the_text():
 def relation(prefix: int, subjects: int, choices: int, tokens: int) -> list[Row]:
     """Return rows that share `prefix` ids, then ids of the subject, then have their own."""
     return [
-        Row(
+        Row.of_ids(
             (*range(prefix), 10_000 + s, 20_000, *(c * 10 + t for t in range(tokens))),
             prefix + 2,
         )
@@ -149,7 +153,7 @@ def test_a_long_shared_beginning_is_forwarded_once():
 
 
 def test_short_shared_beginnings_are_repeated_in_packs():
-    rows = [Row((1, f, 3, 4, 5, o), 5) for f in range(300) for o in range(6)]
+    rows = [Row.of_ids((1, f, 3, 4, 5, o), 5) for f in range(300) for o in range(6)]
     steps = trie.plan_passes(trie.build_trie(rows), 512)
     assert not any(step.keeps for step in steps)
     counted = trie.count_tokens(rows)
@@ -158,7 +162,7 @@ def test_short_shared_beginnings_are_repeated_in_packs():
 
 
 def test_tokens_of_several_sources_are_counted_apart():
-    rows = [Row((0, 5, n), 1, (s,)) for s in range(3) for n in range(4)]
+    rows = [Row.of_ids((0, 5, n), 1, (s,)) for s in range(3) for n in range(4)]
     counted = trie.count_tokens(rows)
     assert counted == {
         "plain": 36,

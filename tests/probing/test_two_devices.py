@@ -136,9 +136,9 @@ EACH += [
 @pytest.mark.parametrize(("family", "way"), EACH)
 def test_two_devices_give_what_one_gives(family, way):
     lm = tiny_models.tiny_language_model(family)
-    rows = [Row((*range(5, 13), a, b), 8) for a in (20, 21) for b in (30, 31)]
+    rows = [Row.of_ids((*range(5, 13), a, b), 8) for a in (20, 21) for b in (30, 31)]
     if lm.kind == "seq2seq":
-        rows = [replace(row, start=1, source=(3, 4, 5)) for row in rows]
+        rows = [Row.of_ids(row.ids, 1, (3, 4, 5)) for row in rows]
     wanted = WAYS[way](lm, rows)
     lm = split(lm, LATE.get(family, ("transformer.h.1", "transformer.ln_f")))
     with Devices():

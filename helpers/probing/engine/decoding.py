@@ -114,7 +114,7 @@ def continue_batch(
 def _continue_whole(model: Local, rules: StoppingRules, text: ContinuedText) -> None:
     """Continue a text to its end, read whole again at each step."""
     while text.kept is None:
-        row = Row((*text.task.ids, *text.ids), 1, text.task.source)
+        row = Row.of_ids((*text.task.ids, *text.ids), 1, text.task.source)
         logits = network_inputs.logits_of_row(model, row)[-1:]
         append_next_tokens(model, [text], logits, rules)
 
@@ -223,7 +223,7 @@ def _log_probability_pairs(
     n_steps = len(more[0])
     whole = []
     for task, ids in zip(tasks, more, strict=True):
-        row = Row((*task.ids, *ids), 1, task.source)
+        row = Row.of_ids((*task.ids, *ids), 1, task.source)
         whole.append(network_inputs.logits_of_row(model, row)[-1 - n_steps :])
     reading = _Reading(model, tasks)
     for step in range(n_steps):

@@ -59,7 +59,7 @@ def _forced_scores(model: Local, rows: list[Row], length: int) -> trial.Scores:
     """Yield the log-probabilities of rows, of which one token is scored a step."""
     row_of_task = {}
     for row in rows:
-        task = ContinuationTask(row.ids[: row.start], anchor=row.scored)
+        task = ContinuationTask(row.before, anchor=row.scored)
         row_of_task[task] = row
     longest = max(len(row.scored) for row in rows)
     rules = StoppingRules(longest, stop=(), ends=(), forced=True)
@@ -85,7 +85,7 @@ def continue_in_packs(
         # Below a prompt are the nodes of its anchor where it is scored, else one for
         # the next token.
         below = task.anchor if task in scored else (0,)
-        rows[task] = Row((*task.ids, *below), len(task.ids))
+        rows[task] = Row(task.ids, below)
     tree = build_trie(list(rows.values()))
     path_of_row = dict(zip(tree.rows, tree.paths, strict=True))
     paths = {task: path_of_row[row] for task, row in rows.items()}

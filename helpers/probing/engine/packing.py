@@ -57,15 +57,14 @@ def score_in_packs(
     tree = build_trie(rows)
     children, ended_rows = children_and_ended_rows(tree)
     steps = plan_passes(tree, length, price)
-    values = np.zeros(len(tree.token))
+    values: dict[int, float] = {}  # of the nodes read so far
     for done in forward_passes(model, tree, steps, length, children.keys()):
-        scores = child_log_probabilities(tree, done.logits, done.heads, children)
-        values[list(scores)] = list(scores.values())
+        values |= child_log_probabilities(tree, done.logits, done.heads, children)
         results = {}
         for node in done.heads:
             for row in ended_rows.get(node, ()):
-                path = list(tree.paths[row])
-                results[tree.rows[row]] = tuple(values[path].tolist())
+                logprobs = [values[node] for node in tree.paths[row]]
+                results[tree.rows[row]] = tuple(logprobs)
         if results:
             yield results
         del done  # its logits are let go before the next pass

@@ -63,10 +63,10 @@ def _batches(
                 yield batch
                 batch = []
         if not batch:
-            longest = len(row.ids)
+            longest = row.length
             lowest = row.start
         batch.append(row)
-        longest = max(longest, len(row.ids))
+        longest = max(longest, row.length)
         lowest = min(lowest, row.start)
     if batch:
         yield batch
@@ -82,7 +82,7 @@ def _order(row: Row) -> tuple[Lengths, int, Ids, Ids]:
 
 def _lengths(row: Row) -> Lengths:
     """Return how many ids a row has in all, and how many without its source."""
-    return len(row.ids) + len(row.source), len(row.ids)
+    return row.length + len(row.source), row.length
 
 
 @torch.inference_mode()
@@ -90,7 +90,7 @@ def score_batch(model: Local, batch: list[Row]) -> list[tuple[float, ...]]:
     """Return the log-probabilities of rows' scored tokens, in one forward pass."""
     ids, inputs = network_inputs.inputs_of_rows(model, batch)
     first = min(row.start for row in batch) - 1
-    last = max(len(row.ids) for row in batch) - 1
+    last = max(row.length for row in batch) - 1
     if network_inputs.forward_accepts_argument(type(model.model), "logits_to_keep"):
         # On the processor, where an index fits a head on whichever of several devices.
         inputs["logits_to_keep"] = torch.arange(first, last)
@@ -100,7 +100,7 @@ def score_batch(model: Local, batch: list[Row]) -> list[tuple[float, ...]]:
     batch_rows: list[int] = []
     columns: list[int] = []
     for at, row in enumerate(batch):
-        scored_columns = range(row.start, len(row.ids))
+        scored_columns = range(row.start, row.length)
         batch_rows += [at] * len(scored_columns)
         columns += scored_columns
     row_indices = torch.tensor(batch_rows, device=logits.device)

@@ -59,7 +59,7 @@ def groups_of_rows(rows: Iterable[Row]) -> list[RowGroup]:
     """Return rows by what is before their scored tokens, like beginnings in a row."""
     rows_of_beginnings: dict[Ids, list[Row]] = {}
     for row in rows:
-        rows_of_beginnings.setdefault(row.ids[: row.start], []).append(row)
+        rows_of_beginnings.setdefault(row.before, []).append(row)
     groups: list[RowGroup] = []
     last: Ids = ()
     for before in sorted(rows_of_beginnings):
@@ -84,8 +84,8 @@ def cheapest_way(group: RowGroup, ways: Sequence[str]) -> str:
 
     A request costs as much as `REQUEST_PRICE` tokens.
 
-    >>> few = groups_of_rows([Row((7, 8, 1, 2), 2)])[0]
-    >>> many_rows = [Row((*range(90), choice), 90) for choice in range(50)]
+    >>> few = groups_of_rows([Row.of_ids((7, 8, 1, 2), 2)])[0]
+    >>> many_rows = [Row.of_ids((*range(90), choice), 90) for choice in range(50)]
     >>> many = groups_of_rows(many_rows)[0]
     >>> [cheapest_way(group, ["nodes", "prompt_logprobs"]) for group in (few, many)]
     ['prompt_logprobs', 'nodes']
@@ -93,7 +93,7 @@ def cheapest_way(group: RowGroup, ways: Sequence[str]) -> str:
     ways_of_whole = [way for way in ways if way != "nodes"]
     if "nodes" not in ways or not ways_of_whole:
         return ways[0]
-    price_of_whole = sum(REQUEST_PRICE + len(row.ids) for row in group.rows)
+    price_of_whole = sum(REQUEST_PRICE + row.length for row in group.rows)
     n_requests = 0
     for children in children_of_beginnings(group.rows).values():
         n_requests += math.ceil(len(children) / completions.MOST_NAMED_TOKENS)
@@ -201,7 +201,7 @@ def _anchor_logprobs(
     rows = []
     for at in range(n_read):
         before = (*text.task.ids, *text.ids[:at])
-        rows.append(Row((*before, text.task.anchor[at]), len(before)))
+        rows.append(Row(before, (text.task.anchor[at],)))
     scores: Scores = {}
     for job in scoring_jobs(server, rows):
         scores |= job(session)

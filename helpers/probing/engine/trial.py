@@ -190,7 +190,7 @@ def rows_that_fill_pack(
     for _ in range(length // size + 1):
         ids = head + text(size + 1)
         start = 1 if scored is None else len(ids) - scored
-        rows.append(Row(ids, start, source))
+        rows.append(Row.of_ids(ids, start, source))
     return rows
 
 
@@ -207,7 +207,7 @@ def sample_rows(model: Local) -> list[Row]:
             shared_choice = text(2)
             for choice in (shared_choice, shared_choice + text(2), text(1), text(3)):
                 before = head + subject
-                rows.append(Row(before + choice, len(before), source))
+                rows.append(Row.of_ids(before + choice, len(before), source))
     return list(dict.fromkeys(rows))
 
 

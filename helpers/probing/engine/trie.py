@@ -19,8 +19,6 @@ larger than a pack is cut, and what the rest needs of the way to it is forwarded
 """
 
 import itertools
-import sys
-from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -29,8 +27,9 @@ import numpy as np
 from helpers.models.prefix_tokenising import common_prefix_length
 from helpers.models.tokens import Row
 
-# Bytes of an id in the strings that rows are sorted by.
-BYTES_PER_ID = array("I").itemsize
+# Of ids as bytes, the largest digit first, so that they are ordered as the ids are.
+ID_TYPE = np.dtype(">u4")
+BYTES_PER_ID = ID_TYPE.itemsize
 # What a forward pass costs besides its tokens, in tokens: below this, keeping keys does
 # not pay.
 PASS_PRICE = 32
@@ -56,69 +55,82 @@ class Trie:
 def build_trie(rows: Sequence[Row]) -> Trie:
     """Return the tree of rows.
 
-    >>> tree = build_trie([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])
+    >>> texts = ((7, 1, 2), (7, 1, 3), (7, 4))
+    >>> tree = build_trie([Row.of_ids(ids, start=1) for ids in texts])
     >>> tree.token.tolist(), tree.parent.tolist(), tree.end.tolist()
     ([7, 1, 2, 3, 4], [-1, 0, 1, 1, 0], [5, 4, 3, 4, 5])
     >>> tree.inner.tolist(), tree.paths
     ([True, True, False, False, False], ((1, 2), (1, 3), (4,)))
     """
-    keys = {row: _bytes(row.ids) for row in rows}
-    ordered = sorted(keys, key=lambda row: (keys[row], row.start))
-    token: list[int] = []
+    # Of rows with the same ids, the one whose continuation starts first is first.
+    keys_and_rows = sorted(_keys_and_distinct_rows(rows))
+    new_ids: list[bytes] = []  # of each row, those that no row before shares
     parent: list[int] = []
     depth: list[int] = []
     end: list[int] = []
     paths: list[tuple[int, ...]] = []
-    path: list[int] = []
-    before = b""
-    for row in ordered:
-        shared = common_prefix_length(keys[row], before) // BYTES_PER_ID
+    path: list[int] = []  # of the last row, its node at each depth
+    last_key = b""
+    last_before: tuple[int, ...] = ()
+    for key, row in keys_and_rows:
+        n_known = BYTES_PER_ID * row.start if row.before is last_before else 0
+        shared = common_prefix_length(key, last_key, n_known) // BYTES_PER_ID
+        n_nodes = len(parent)
         for node in path[shared:]:
-            end[node] = len(token)
-        del path[shared:]
-        for at in range(shared, len(row.ids)):
-            parent.append(path[-1] if path else -1)
-            path.append(len(token))
-            token.append(row.ids[at])
-            depth.append(at)
-            end.append(0)
+            end[node] = n_nodes
+        new_ids.append(key[shared * BYTES_PER_ID :])
+        new_depths = range(shared, row.length)
+        new_nodes = range(n_nodes, n_nodes + len(new_depths))
+        above = path[shared - 1] if shared else -1
+        parent += [above, *new_nodes][:-1]
+        depth += new_depths
+        end += [0] * len(new_nodes)
+        path[shared:] = new_nodes
         paths.append(tuple(path[row.start :]))
-        before = keys[row]
+        last_key = key
+        last_before = row.before
     for node in path:
-        end[node] = len(token)
+        end[node] = len(parent)
+    token = np.frombuffer(b"".join(new_ids), dtype=ID_TYPE)
     ends = np.array(end, dtype=np.int64)
     scored = np.zeros(len(token), dtype=bool)
     scored[list(itertools.chain.from_iterable(paths))] = True
     return Trie(
-        token=np.array(token, dtype=np.int64),
+        token=token.astype(np.int64),
         parent=np.array(parent, dtype=np.int64),
         depth=np.array(depth, dtype=np.int64),
         end=ends,
         inner=ends > np.arange(1, len(token) + 1),
         scored=scored,
-        rows=tuple(ordered),
+        rows=tuple(row for _, row in keys_and_rows),
         paths=tuple(paths),
     )
 
 
-def _bytes(ids: Sequence[int]) -> bytes:
-    """Return ids as bytes in the same order, which compare a hundred times faster."""
-    numbers = array("I", ids)
-    if sys.byteorder == "little":
-        numbers.byteswap()
-    return numbers.tobytes()
+def _keys_and_distinct_rows(rows: Iterable[Row]) -> list[tuple[bytes, Row]]:
+    """Return each distinct row behind its ids as bytes, which compare fast."""
+    bytes_of_ids: dict[tuple[int, ...], bytes] = {}
+    keys_and_rows = []
+    for row in dict.fromkeys(rows):
+        for ids in (row.before, row.scored):
+            if ids not in bytes_of_ids:
+                bytes_of_ids[ids] = np.array(ids, dtype=ID_TYPE).tobytes()
+        key = bytes_of_ids[row.before] + bytes_of_ids[row.scored]
+        keys_and_rows.append((key, row))
+    return keys_and_rows
 
 
 def children_and_ended_rows(
     tree: Trie,
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return each node's children that are asked for, and the rows that end there."""
+    parent = tree.parent.tolist()
     children: dict[int, list[int]] = {}
     for node in np.flatnonzero(tree.scored).tolist():
-        children.setdefault(int(tree.parent[node]), []).append(node)
+        children.setdefault(parent[node], []).append(node)
     ended_rows: dict[int, list[int]] = {}
     for row, path in enumerate(tree.paths):
-        last_head = int(tree.parent[path[-1]])
+        last_head = parent[path[-1]]
         ended_rows.setdefault(last_head, []).append(row)
     return children, ended_rows
 
@@ -160,7 +172,8 @@ def plan_passes(
     ancestors repeated. A way without branches is never cut. So never more tokens are
     forwarded than there are in the rows.
 
-    >>> rows = [Row((7, 8, a, b, 5), 2) for a in (1, 2) for b in (3, 4)]
+    >>> texts = [(7, 8, a, b, 5) for a in (1, 2) for b in (3, 4)]
+    >>> rows = [Row.of_ids(ids, start=2) for ids in texts]
     >>> [step.nodes for step in plan_passes(build_trie(rows), length=4)]
     [(0, 1, 2, 3), (0, 1, 2, 5), (0, 1, 7, 8), (0, 1, 7, 10)]
     >>> [step.nodes for step in plan_passes(build_trie(rows), length=4, price=0)]
@@ -293,10 +306,10 @@ def rows_by_source(rows: Iterable[Row]) -> dict[tuple[int, ...], list[Row]]:
 def count_tokens(rows: Iterable[Row], length: int = 512) -> dict[str, int]:
     """Return what a decoder's passes would compute for rows, in packs of a length.
 
-    >>> count_tokens([Row((7, 8, n), 2) for n in range(5)])
+    >>> count_tokens([Row.of_ids((7, 8, n), 2) for n in range(5)])
     {'plain': 15, 'distinct': 2, 'forwarded': 2, 'heads': 1, 'passes': 1}
     """
-    counts = {"plain": sum(len(row.ids) for row in rows)}
+    counts = {"plain": sum(row.length for row in rows)}
     for source, group in rows_by_source(rows).items():
         tree = build_trie(group)
         price = INFINITE_PRICE if source else PASS_PRICE
