@@ -36,11 +36,14 @@ class ModelWork:
     pairs : int
         A token and one that it attends to; inside a pass over a cache only those in the
         cache.
+    network_seconds : float
+        By the clock, within the network; what is not, the host spends.
     """
 
     tokens: int = 0
     head_rows: int = 0
     pairs: int = 0
+    network_seconds: float = 0.0
 
 
 @contextmanager
@@ -57,6 +60,13 @@ def count_work(model: LanguageModel) -> Iterator[ModelWork]:
         Filled as the model is called.
     """
     work = ModelWork()
+    starts: list[float] = []
+
+    def start_clock(module: Any, inputs: tuple) -> None:
+        starts.append(time.perf_counter())
+
+    def stop_clock(module: Any, inputs: tuple, output: Any) -> None:
+        work.network_seconds += time.perf_counter() - starts.pop()
 
     def count_pairs(module: Any, inputs: tuple, arguments: dict[str, Any]) -> None:
         ids = arguments["input_ids"] if "input_ids" in arguments else inputs[0]
@@ -71,6 +81,8 @@ def count_work(model: LanguageModel) -> Iterator[ModelWork]:
     network = model.model
     hooks = [
         network.register_forward_pre_hook(count_pairs, with_kwargs=True),
+        network.register_forward_pre_hook(start_clock),
+        network.register_forward_hook(stop_clock),
         network.get_input_embeddings().register_forward_hook(count_tokens),
         network.get_output_embeddings().register_forward_hook(count_head_rows),
     ]

@@ -41,6 +41,7 @@ COLUMN_FORMATS = {
     "seconds": "{:.2f}",
     "tokens": "{:,}",
     "ratio_to_ours": "{:.1f}",
+    "host_share": "{:.0%}",
     "ceiling_share": "{:.0%}",
     "max_abs_diff": "{:.1e}",
 }
@@ -211,6 +212,7 @@ def method_cost_and_scores(
         "measured_requests": len(probes),
         "measured_seconds": spent.clock,
         "processor_seconds": scoring_costs.median_seconds(spent.processor) * scale,
+        "host_share": 1 - total.network_seconds / sum(spent.clock),
         "scaled": scale != 1,
     }
     return record, scores

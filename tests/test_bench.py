@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from functools import cache
 
 import numpy as np
@@ -123,6 +124,20 @@ def test_work_is_counted_inside_the_model():
     assert less.tokens <= work.tokens
 
 
+def test_seconds_in_the_network_are_told_from_those_of_the_host():
+    wait = model().model.transformer.register_forward_pre_hook(
+        lambda *_: time.sleep(0.02)
+    )
+    with scoring_costs.count_work(model()) as work, torch.no_grad():
+        start = time.perf_counter()
+        for _ in range(3):
+            time.sleep(0.01)
+            model().model(torch.tensor([[1, 2]]))
+        seconds = time.perf_counter() - start
+    wait.remove()
+    assert 0.06 <= work.network_seconds <= seconds - 0.03
+
+
 def test_operations_are_those_of_the_weights_and_of_attention():
     # Two blocks of 12 * 32 * 32 weights and a head of 1500 * 32, two operations a
     # weight; for each pair of tokens two products of 32 channels in each block.
@@ -163,6 +178,7 @@ def test_the_command_writes_and_prints_all(tmp_path, monkeypatch, capsys):
         0,
     )
     assert all(record["max_abs_diff"] <= 1e-5 for record in others)
+    assert all(0 < record["host_share"] < 1 for record in found["methods"])
     names = [part["workload"]["name"] for part in found["more"]]
     assert names == ["a whole relation", "lists, atlas-s", "MONITOR"]
     assert found["more"][0]["methods"][1]["estimated"]
