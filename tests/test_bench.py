@@ -6,11 +6,13 @@ import time
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from bench import (
     figures,
+    growth,
     published_procedure,
     scoring_costs,
     scoring_methods,
@@ -136,6 +138,23 @@ def test_seconds_in_the_network_are_told_from_those_of_the_host():
         seconds = time.perf_counter() - start
     wait.remove()
     assert 0.06 <= work.network_seconds <= seconds - 0.03
+
+
+@pytest.mark.parametrize("grows", growth.SMALLEST)
+def test_costs_of_what_grows(grows, monkeypatch):
+    monkeypatch.setattr(workloads, "random_model", model)
+    monkeypatch.setattr(growth, "LIST_SHAPE", SMALL)
+    costs = growth.costs_of_sizes(growth.RANDOM_MODEL, [2, 1], grows)
+    smallest = growth.SMALLEST[grows]
+    assert [cost["size"] for cost in costs] == [smallest, 2 * smallest]
+    assert all(cost[name] > 0 for cost in costs for name in growth.COSTS)
+    assert costs[0]["peak_mib"] <= costs[1]["peak_mib"]
+
+
+def test_exponents_are_powers_of_the_size():
+    rows = [("facts", 2, 1.0, 5.0, 9.0), ("facts", 8, 4.0, 80.0, 9.0)]
+    costs = pd.DataFrame(rows, columns=["grows", "size", *growth.COSTS])
+    assert growth.exponents(costs).loc["facts"].tolist() == pytest.approx([1, 2, 0])
 
 
 def test_operations_are_those_of_the_weights_and_of_attention():
