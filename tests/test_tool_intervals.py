@@ -69,7 +69,9 @@ def test_simulated_scores_are_what_the_designs_say():
         design, scores = DESIGNS.loc[number], simulation.simulated_scores(number)[0]
         assert scores.mean() == pytest.approx(design["share"], abs=0.02)
     answers = simulation.simulated_scores(12)[0]  # items 0 and 1 are of one cluster
-    assert np.corrcoef(answers[:, 0], answers[:, 1])[0, 1] == pytest.approx(0.5, abs=0.1)
+    assert np.corrcoef(answers[:, 0], answers[:, 1])[0, 1] == pytest.approx(
+        0.5, abs=0.1
+    )
     assert abs(np.corrcoef(answers[:, 0], answers[:, -1])[0, 1]) < 0.1
     first, second = simulation.simulated_scores(18)
     assert first.mean() == pytest.approx(0.2, abs=0.01)

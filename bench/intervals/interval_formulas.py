@@ -163,7 +163,7 @@ def independent_errors(
 def inspect_overlap(
     first: np.ndarray, second: np.ndarray, clusters: np.ndarray | None
 ) -> Comparison:
-    """Compare by whether two of Inspect's ``ci`` overlap, as its lines 183 to 185 say."""
+    """Compare by whether two of Inspect's ``ci`` overlap (see its lines 182 to 185)."""
     of_first = inspect_t_interval(first, clusters)
     of_second = inspect_t_interval(second, clusters)
     is_called = (of_first.low > of_second.high) | (of_second.low > of_first.high)
@@ -175,19 +175,20 @@ def helm_p_value(
 ) -> float:
     """Return HELM's p-value of one sample (0.5.16).
 
-    ``benchmark/metrics/summarization_metrics.py``, lines 388 to 395. Where values come
+    ``benchmark/metrics/summarization_metrics.py``, lines 388 to 395. Where pairs come
     more than once, resamples are drawn as counts of each, which are distributed alike.
     """
-    differences = better - worse
-    n = len(differences)
-    values, counts = np.unique(differences, return_counts=True)
-    if len(values) < n:
+    n = len(better)
+    pairs, counts = np.unique([better, worse], axis=1, return_counts=True)
+    if len(counts) < n:
         drawn = generator.multinomial(n, counts / n, size=BOOTSTRAP_TESTS)
-        means = drawn @ values / n
+        means = drawn @ pairs.T / n
     else:
         rows = generator.integers(n, size=(BOOTSTRAP_TESTS, n))
-        means = differences[rows].mean(axis=1)
-    return float((means > 2 * (better.mean() - worse.mean())).mean())
+        means = np.column_stack([better[rows].mean(axis=1), worse[rows].mean(axis=1)])
+    # As in HELM: where a resample equals twice the gap, rounding decides.
+    gap = better.mean() - worse.mean()
+    return float((means[:, 0] - means[:, 1] > 2 * gap).mean())
 
 
 def helm_paired_bootstrap(

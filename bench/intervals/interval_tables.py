@@ -1,4 +1,4 @@
-"""Write the page's tables from the results: ``python -m bench.intervals.interval_tables``."""
+"""Write the page's tables: ``python -m bench.intervals.interval_tables``."""
 
 from __future__ import annotations
 
@@ -16,20 +16,34 @@ MOST_CALLED = 7.0  # percent; above, a cell is bold
 NOT_FOR_CLUSTERS = ("our Wilson", "our bootstrap", "our paired bootstrap")
 
 
+# Where the name of a formula does not say whose it is.
+HEADINGS = {
+    "stderr": "lm-evaluation-harness, lighteval",
+    "two stderr": "z of two stderr",
+}
+
+
+def decimal_text(number: float, form: str) -> str:
+    """Return a number between 0 and 1 without the zero before its point."""
+    return f"{number:{form}}".removeprefix("0")
+
+
 def design_text(design: Any) -> str:
     """Return a design in words, without its number of items."""
-    text = f"share {design.share:g}"
+    share = decimal_text(design.share, "g")
+    text = f"share {share}"
     if design.kind == "graded":
-        text = f"graded, mean {design.share:g}"
+        text = f"graded, mean {share}"
     if not pd.isna(design.clusters):
-        text = f"{text}, {design.clusters} clusters, ICC {design.icc:g}"
+        icc = decimal_text(design.icc, "g") or "0"
+        text = f"{text}, {design.clusters} clusters, ICC {icc}"
     if design.repeats > 1:
         text = f"{text}, {design.repeats} samples each"
     return text
 
 
 def cell_text(result: Any) -> str:
-    """Return a rate in percent with its width; bold if bad, in brackets if not meant."""
+    """Return a rate in percent and the width; bold if bad, in brackets if not meant."""
     percent = 100 * result.rate
     text = f"{percent:.1f}"
     is_bad = percent < FEWEST_COVERED
@@ -38,7 +52,7 @@ def cell_text(result: Any) -> str:
     if is_bad:
         text = f"**{text}**"
     if not pd.isna(result.width):
-        text = f"{text} · {result.width:.2f}"
+        text = f"{text} · {decimal_text(result.width, '.3f')}"
     if result.formula in NOT_FOR_CLUSTERS and not pd.isna(result.clusters):
         text = f"({text})"
     return text
@@ -54,11 +68,12 @@ def results_by_design(of: str) -> pd.DataFrame:
         row = rows.setdefault(result.design, {"items": result.n})
         row["design"] = design_text(result)
         row[result.formula] = cell_text(result)
-    formulas: dict[str, Any] = interval_formulas.MEANS_OF_CLUSTERS
+    # Our t of clusters, which has no column, is Inspect's ``ci`` with clusters.
+    formulas: dict[str, Any] = interval_formulas.MEANS
     if of == "difference":
         formulas = interval_formulas.DIFFERENCES
     table = pd.DataFrame(list(rows.values()))
-    return table[["items", "design", *formulas]].fillna("")
+    return table[["items", "design", *formulas]].rename(columns=HEADINGS)
 
 
 def main() -> None:

@@ -64,7 +64,7 @@ def helm_p_value(better: np.ndarray, worse: np.ndarray) -> list[float]:
     for name in NOT_USED:
         sys.modules[name] = MagicMock()
     module = import_module(f"{HELM_METRICS}.summarization_metrics")
-    np.random.seed(simulate_intervals.SEED)
+    np.random.seed(simulate_intervals.SEED)  # noqa: NPY002 (HELM draws from it)
     return [float(module._paired_bootstrap_test(better, worse))]
 
 
@@ -97,7 +97,9 @@ def main() -> None:
                 version = metadata.version(tool)
                 row = {"tool": tool, "version": version, "function": function}
                 row |= {"design": number, "sample": sample}
-                rows.append(row | dict(zip(("number", "upper"), numbers)))
+                row["number"] = numbers[0]
+                row["upper"] = numbers[1] if len(numbers) > 1 else np.nan
+                rows.append(row)
     table = pd.DataFrame(rows)
     table.to_csv(OWN_FUNCTIONS_FILE, index=False, lineterminator="\n")
 

@@ -1,7 +1,7 @@
-"""Put the intervals through the designs: ``python -m bench.intervals.simulate_intervals``.
+"""Put the intervals through the designs.
 
-Takes some minutes on one core and writes ``results.csv``; nothing else is random, so
-that every row can be computed again alone.
+``python -m bench.intervals.simulate_intervals`` takes some minutes on one core and
+writes ``results.csv``. Every design has a seed, so any row can be computed again alone.
 """
 
 from __future__ import annotations
