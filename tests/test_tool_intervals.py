@@ -64,6 +64,13 @@ def test_the_formulas_give_what_the_tools_own_functions_gave():
     assert len(seen) == 20 * 5 + 6
 
 
+def test_our_interval_of_a_mean_by_clusters_is_students_as_inspects():
+    scores, labels = simulation.simulated_scores(11)[0, :5], np.arange(300) * 8 // 300
+    ours = formulas.our_clustered_interval(scores, labels)
+    inspect = formulas.inspect_t_interval(scores, labels)
+    assert np.array(ours) == pytest.approx(np.array(inspect))
+
+
 def test_simulated_scores_are_what_the_designs_say():
     for number in (11, 13, 14):
         design, scores = DESIGNS.loc[number], simulation.simulated_scores(number)[0]
