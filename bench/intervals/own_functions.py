@@ -94,11 +94,16 @@ def main() -> None:
         for sample in range(N_SAMPLES):
             said = numbers_of_sample(scores[:, sample], labels)
             for (tool, function), numbers in said.items():
-                version = metadata.version(tool)
-                row = {"tool": tool, "version": version, "function": function}
-                row |= {"design": number, "sample": sample}
-                row["number"] = numbers[0]
-                row["upper"] = numbers[1] if len(numbers) > 1 else np.nan
+                row = {
+                    "tool": tool,
+                    "version": metadata.version(tool),
+                    "function": function,
+                    "design": number,
+                    "sample": sample,
+                    "number": numbers[0],
+                }
+                if len(numbers) > 1:
+                    row["upper"] = numbers[1]
                 rows.append(row)
     table = pd.DataFrame(rows)
     table.to_csv(OWN_FUNCTIONS_FILE, index=False, lineterminator="\n")

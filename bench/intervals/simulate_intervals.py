@@ -40,6 +40,11 @@ def cluster_labels(n: int, n_clusters: Any) -> np.ndarray | None:
     return np.arange(n) * int(n_clusters) // n
 
 
+def mixed(part: float, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return normal numbers of which a part of the variance is that of the first."""
+    return np.sqrt(part) * one + np.sqrt(1 - part) * other
+
+
 def simulated_scores(number: int, n_samples: int = N_SAMPLES) -> np.ndarray:
     """Return the scores of a design, shape (models, samples, items).
 
@@ -60,19 +65,23 @@ def simulated_scores(number: int, n_samples: int = N_SAMPLES) -> np.ndarray:
         labels = np.arange(n_items)
     labels = np.repeat(labels, repeats)
     of_cluster = np.sin(np.pi / 2 * design["icc"])
-    by_cluster = generator.normal(size=(n_models, n_samples, labels.max() + 1))
-    by_item = generator.normal(size=(1, n_samples, len(labels)))
-    own = generator.normal(size=(n_models, n_samples, len(labels)))
-    rest = np.sqrt(SHARED) * by_item + np.sqrt(1 - SHARED) * own
-    number_of_answer = (
-        np.sqrt(of_cluster) * by_cluster[..., labels] + np.sqrt(1 - of_cluster) * rest
-    )
+    n_clusters = labels.max() + 1
+    n_answers = len(labels)
+    by_cluster = generator.normal(size=(n_models, n_samples, n_clusters))
+    by_item = generator.normal(size=(1, n_samples, n_answers))
+    own = generator.normal(size=(n_models, n_samples, n_answers))
+    rest = mixed(SHARED, by_item, own)
+    number_of_answer = mixed(of_cluster, by_cluster[..., labels], rest)
     share = design["share"]
     if design["kind"] == "graded":
         ranks = scipy.stats.norm.cdf(number_of_answer)
-        return scipy.stats.beta.ppf(ranks, GRADED_SUM * share, GRADED_SUM * (1 - share))
-    answers = (number_of_answer < scipy.stats.norm.ppf(share)).astype(float)
-    return answers.reshape(n_models, n_samples, n_items, repeats).mean(axis=-1)
+        first = GRADED_SUM * share
+        second = GRADED_SUM - first
+        return scipy.stats.beta.ppf(ranks, first, second)
+    quantile = scipy.stats.norm.ppf(share)
+    is_right = number_of_answer < quantile
+    shape = (n_models, n_samples, n_items, repeats)
+    return is_right.reshape(shape).mean(axis=-1)
 
 
 def rows_of_design(number: int, names: list[str] | None = None) -> list[dict]:
@@ -92,12 +101,18 @@ def rows_of_design(number: int, names: list[str] | None = None) -> list[dict]:
             rate = made.is_called.mean()
             width = made.width
         else:
-            covers = (made.low <= design["share"]) & (design["share"] <= made.high)
-            rate = covers.mean()
+            truth = design["share"]
+            begins_below = made.low <= truth
+            ends_above = truth <= made.high
+            rate = (begins_below & ends_above).mean()
             width = made.high - made.low
-        row = {"design": number, "formula": name, "samples": len(scores[0])}
-        row["rate"] = round(float(rate), 4)
-        row["width"] = round(float(width.mean()), 4)
+        row = {
+            "design": number,
+            "formula": name,
+            "samples": len(scores[0]),
+            "rate": round(float(rate), 4),
+            "width": round(float(width.mean()), 4),
+        }
         rows.append(row)
     return rows
 
