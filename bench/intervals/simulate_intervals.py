@@ -40,7 +40,7 @@ def cluster_labels(n: int, n_clusters: Any) -> np.ndarray | None:
     return np.arange(n) * int(n_clusters) // n
 
 
-def mixed(part: float, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def weighted_sum(part: float, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return normal numbers of which a part of the variance is that of the first."""
     return np.sqrt(part) * one + np.sqrt(1 - part) * other
 
@@ -70,8 +70,8 @@ def simulated_scores(number: int, n_samples: int = N_SAMPLES) -> np.ndarray:
     by_cluster = generator.normal(size=(n_models, n_samples, n_clusters))
     by_item = generator.normal(size=(1, n_samples, n_answers))
     own = generator.normal(size=(n_models, n_samples, n_answers))
-    rest = mixed(SHARED, by_item, own)
-    number_of_answer = mixed(of_cluster, by_cluster[..., labels], rest)
+    rest = weighted_sum(SHARED, by_item, own)
+    number_of_answer = weighted_sum(of_cluster, by_cluster[..., labels], rest)
     share = design["share"]
     if design["kind"] == "graded":
         ranks = scipy.stats.norm.cdf(number_of_answer)
