@@ -29,8 +29,8 @@ BUDGETS = {
     "exchange": Budget(("helpers/exchange",), 28_000, 8.2, 10.8, 4.8),
     "notebooks": Budget(("notebooks",), 128_500, 9.3, 13.0, 3.2),
     "book": Budget(("book",), 33_000, 8.2, 10.2, 3.9),
-    "bench": Budget(("bench",), 18_700, 8.5, 11.3, 4.0),
-    "tests": Budget(("tests",), 382_000, 9.45, 14.5, 7.2),
+    "bench": Budget(("bench",), 22_500, 8.55, 11.3, 4.0),
+    "tests": Budget(("tests",), 384_000, 9.45, 14.5, 7.2),
 }
 CHAPTERS = (
     *("atlas", "monitor", "knowledge_base", "latent_knowledge", "multiplicity"),
