@@ -19,8 +19,11 @@ from notebooks.atlas import records
 from notebooks.kit.plots import result_tables, shared_figures
 
 SMOLLM2_ARCHIVE = PROJECT_FOLDER / "results" / "smollm2.zip"
+GEMMA3_ARCHIVE = PROJECT_FOLDER / "results" / "gemma3.zip"
 # Fewer questions, in the model's chat template
 SMOLLM2_CHAT_ARCHIVE = PROJECT_FOLDER / "results" / "smollm2-chat.zip"
+# Of the models that are measured here on the same facts.
+ARCHIVE_OF_TITLE = {"SmolLM2": SMOLLM2_ARCHIVE, "Gemma 3": GEMMA3_ARCHIVE}
 # Occurrences per billion words, from which each is
 FREQUENCY_GROUPS = (0, 30, 300, 3_000, 30_000)
 MAIN_MEASURES = (
@@ -208,13 +211,13 @@ def _facts_of_study(shared: record.SharedRuns, name: str) -> pd.DataFrame:
 
 
 def name_frequency_lead_of_asking_once(
-    facts: pd.DataFrame, **draws: int
+    facts: pd.DataFrame, path: Path = SMOLLM2_ARCHIVE, **draws: int
 ) -> tuple[stats.Difference, dict[str, str]]:
     """Compare how closely asking once and MONITOR follow a name's frequency.
 
     Both are scores of the same facts. Also returned: the two correlations in words.
     """
-    scores = _scores_by_title(facts)
+    scores = _scores_by_title(facts, path)
     same_facts = (
         scores["asked once"]
         .dropna()
@@ -236,10 +239,48 @@ def name_frequency_lead_of_asking_once(
     return lead, correlations
 
 
+def findings_in_both_models(**draws: int) -> pd.DataFrame:
+    """Return what the chapter finds of MONITOR's facts, in SmolLM2 and in Gemma 3.
+
+    A row a finding, with a text a model; differences are of shares of facts or of rank
+    correlations, within relations.
+    """
+    columns = {}
+    for title, path in ARCHIVE_OF_TITLE.items():
+        answers, _ = read_answers_and_measures(path)
+        facts = accuracy_by_fact_and_context(answers)
+        within = {"strata": facts["relation"], **draws}
+        places = facts.groupby("relation")[["none", "occurrences"]].rank(pct=True)
+        lead, _ = name_frequency_lead_of_asking_once(facts, path, **draws)
+        changed = changed_answers_by_fact(answers, "right")
+        intervals = {
+            "right answers follow the frequency of the name (correlation)": (
+                stats.bootstrap(
+                    places, stats.pearson_correlation, facts["relation"], **draws
+                )
+            ),
+            "the plain question follows it more closely than MONITOR by": lead,
+            "an unrelated word costs": (
+                stats.paired_difference(facts["none"], facts["unrelated"], **within)
+            ),
+            "a wrong answer costs beyond that": (
+                stats.paired_difference(facts["unrelated"], facts["wrong"], **within)
+            ),
+            "another wording changes more answers than an unrelated word by": (
+                changes_beyond_a_word(changed, "unrelated", **draws)
+            ),
+        }
+        columns[title] = {
+            what: result_tables.interval(one.estimate, one.low, one.high, digits=3)
+            for what, one in intervals.items()
+        }
+    return pd.DataFrame(columns).rename_axis("finding").reset_index()
+
+
 def correlations_with_name_frequency(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Return how scores go with the frequency of the name, ranked within relations."""
     rows = []
-    for title, score in _scores_by_title(facts).items():
+    for title, score in _scores_by_title(facts, SMOLLM2_ARCHIVE).items():
         table = _scores_and_frequencies(score)
         rank = stats.bootstrap(
             table,
@@ -274,11 +315,13 @@ def _scores_and_frequencies(score: pd.Series) -> pd.DataFrame:
     return table.astype(float)
 
 
-def _scores_by_title(facts: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return SmolLM2's scores of facts: asked once, by each study, and if kept."""
-    shared = exchange.read_archive(SMOLLM2_ARCHIVE)
+def _scores_by_title(facts: pd.DataFrame, path: Path) -> dict[str, pd.Series]:
+    """Return an archive's scores of facts: asked once, by each study, and if kept."""
+    shared = exchange.read_archive(path)
     scores = {}
     for name, study in STUDIES.items():
+        if name not in shared.record["runs"]:
+            continue
         studied = facts_by_item(_facts_of_study(shared, name))
         if name == "monitor":
             scores["asked once"] = studied["asked_once"]

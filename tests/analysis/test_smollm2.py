@@ -1,5 +1,6 @@
 """The kept answers of SmolLM2: its numbers, worked out again from the table of answers alone."""
 
+import re
 import subprocess
 import sys
 from itertools import permutations
@@ -13,6 +14,7 @@ from scipy.stats import pearsonr, spearmanr
 from helpers import datasets, exchange
 from helpers.datasets.exposure import name_frequencies, training_exposure
 from helpers.io import files
+from helpers.metrics import accuracy
 from helpers.metrics.matching import normalise_text
 from helpers.models import model_packages
 from notebooks.analysis import smollm2
@@ -173,6 +175,21 @@ def test_scores_rise_as_scipy_and_sklearn_say(facts):
     }
     assert len(found) == 1 + 4 + 3
     assert found.loc["asked once", "n"] == len(facts)
+
+
+def test_findings_hold_in_both_models_as_the_chapter_says():
+    table = smollm2.findings_in_both_models(n_resamples=200, seed=0)
+    table = table.set_index("finding")
+    assert (len(table), list(table.columns)) == (5, ["SmolLM2", "Gemma 3"])
+    for text in table.to_numpy().ravel():
+        estimate, low, high = re.findall(r"-?\d\.\d+", text)
+        assert 0 <= float(low) < float(estimate) < float(high)
+    answers, _ = smollm2.read_answers_and_measures(smollm2.GEMMA3_ARCHIVE)
+    marked = accuracy.mark_texts(answers)
+    base = marked[(marked["context"] == "none") & (marked["frame"] == 0)]
+    after_word = marked[marked["context"] == "unrelated"]
+    cost = base["right"].mean() - after_word["right"].mean()
+    assert table.loc["an unrelated word costs", "Gemma 3"].startswith(f"{cost:.3f} [")
 
 
 def test_names_and_counts_are_compared_within_a_relation():
