@@ -438,7 +438,7 @@ def effects_and_controls(
         ),
     ):
         for row in ends.itertuples():
-            control = f"pooled {row.pooled:.2f}; without one relation {row.least:.2f}"
+            control = f"pooled {row.pooled:.2f}; least {row.least:.2f}"
             rows.append(_effect(what, row.model, row, control))
     changes = changes_by_prompt(tables["reruns"], **draws)
     typos = changes[(changes["change"] == "a typo") & (changes["answers"] == "all")]
@@ -450,7 +450,7 @@ def effects_and_controls(
     falls = falls_by_confidence(changes_by_confidence(tables["confidence"]))
     own = falls["own"]
     range_of_models = stats.Interval(own.median(), own.min(), own.max(), len(own))
-    control = f"by other models' confidence {falls['other models'].median():.2f}"
+    control = f"others' confidence {falls['other models'].median():.2f}"
     what = "answer changed: least sure less surest fifth"
     rows.append(_effect(what, "median of 16 models", range_of_models, control))
     return pd.DataFrame(rows)
