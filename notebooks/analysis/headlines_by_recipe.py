@@ -334,8 +334,14 @@ def tables_of_page(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
         "headlines": _in_words(by_recipe),
         "halves": _in_words(by_half),
         "predictions": outcomes_of_predictions(runs),
-        "measures": areas_of_all_measures(runs).round(2),
+        "measures": _with_two_decimals(areas_of_all_measures(runs)),
     }
+
+
+def _with_two_decimals(areas: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of all measures with its numbers as texts."""
+    numbers = areas.columns.drop("measure")
+    return areas.assign(**{name: areas[name].map("{:.2f}".format) for name in numbers})
 
 
 def _in_words(table: pd.DataFrame) -> pd.DataFrame:
